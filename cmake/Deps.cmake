@@ -1,0 +1,12 @@
+find_package(PkgConfig REQUIRED)
+find_package(Threads REQUIRED)
+pkg_check_modules(zstd REQUIRED IMPORTED_TARGET libzstd)
+pkg_check_modules(elf REQUIRED IMPORTED_TARGET libelf)
+pkg_check_modules(jansson REQUIRED IMPORTED_TARGET jansson)
+# Headers only: both are loaded when first used, see runtime/base/digest.h.
+pkg_check_modules(git2 REQUIRED libgit2)
+pkg_check_modules(crypto REQUIRED libcrypto)
+find_path(LMDB_INCLUDE lmdb.h REQUIRED)
+find_library(LMDB_LIBRARY lmdb REQUIRED)
+find_program(RE2C re2c REQUIRED)
+find_program(LEMON lemon REQUIRED)
