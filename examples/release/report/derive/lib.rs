@@ -41,8 +41,9 @@ pub fn from_json(input: TokenStream) -> TokenStream {
             _ => {}
         }
     }
-    let (Some(name), Some(body)) = (name, body) else {
-        return "compile_error!(\"FromJson is for structs with named fields\");".parse().unwrap();
+    let (name, body) = match (name, body) {
+        (Some(name), Some(body)) => (name, body),
+        _ => return "compile_error!(\"FromJson is for structs with named fields\");".parse().unwrap(),
     };
     let reads: String = fields(body)
         .iter()
