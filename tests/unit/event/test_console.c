@@ -190,7 +190,7 @@ static void test_quiet(void **state)
 /* Every command the runner would obey, outside the fences, is one of ours. */
 static void check_commands(const char *text)
 {
-    char token[80] = "";
+    char token[420] = "";
     for (const char *line = text; *line != '\0';) {
         size_t n = strcspn(line, "\r\n");
         char one[400];
