@@ -115,14 +115,19 @@ void bg_exec_discard(bg_exec *x, bg_exec_node *n)
 
 /* ---- the end of an attempt ---- */
 
-static void leave_slots(bg_exec *x, bg_exec_node *n)
+static void leave_running(bg_exec *x, const bg_exec_node *n)
 {
-    x->slots_free += n->slots;
-    n->slots = 0;
     for (size_t i = 0; i < x->running.n; i++) {
         if (x->running.at[i] == n->id)
             x->running.at[i] = x->running.at[--x->running.n];
     }
+}
+
+static void leave_slots(bg_exec *x, bg_exec_node *n)
+{
+    leave_running(x, n);
+    x->slots_free += n->slots;
+    n->slots = 0;
 }
 
 static void stop_clock(bg_exec *x, bg_exec_node *n)
@@ -449,7 +454,8 @@ static void commands_done(bg_exec *x, bg_exec_node *n)
     stop_clock(x, n);
     if (!check_outputs(x, n))
         return;
-    leave_slots(x, n);
+    /* Its slots stay taken while its outputs are hashed: that is work too. */
+    leave_running(x, n);
     n->state = BG_NODE_CHECKING;
     if (bg_exec_submit_digest(x, n, &why) != BG_OK)
         world_failed(x, n, &why);
@@ -627,6 +633,7 @@ static void all_digested(bg_exec *x, bg_exec_node *n, const bg_exec_job *job)
         fail(x, n, n->fail_reason);
         return;
     }
+    leave_slots(x, n);
     n->state = BG_NODE_PROVISIONAL;
     n->on_disk = true;
     if (bg_exec_set_products(x, n, &why) != BG_OK) {
