@@ -105,7 +105,7 @@ static void fill(const place *p)
     put(at("%s/node/prefix/binary", p->out + strlen(root) + 1), binary, sizeof binary, 0444);
     put(at("%s/node/prefix/empty", p->out + strlen(root) + 1), "", 0, 0600);
     put(at("%s/node/sub/log.txt", p->out + strlen(root) + 1), "log\n", 4, 0644);
-    char base[4096], target[4096];
+    char base[4096], target[4200];
     snprintf(base, sizeof base, "%s/node/prefix", p->out);
     snprintf(target, sizeof target, "%s/text", base);
     assert_int_equal(symlink(target, at("%s/node/prefix/absolute", p->out + strlen(root) + 1)), 0);
