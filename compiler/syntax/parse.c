@@ -10,7 +10,9 @@ typedef struct {
     bg_lexer lexer;
     bg_token next;      /* the one after the token in hand */
     void *lemon;
+    uint32_t indent;    /* of the line of the token in hand */
     bool header;        /* in the head of an item that has a block */
+    uint32_t mistake;   /* 1 + offset of the last one; 0: none yet */
     uint32_t n_missing; /* `{` without a `}` in the whole file; UINT32_MAX: not counted yet */
 } parser;
 
@@ -29,6 +31,16 @@ static void settle(parser *p, bg_token *t)
         t->kind = BG_T_NAME;
 }
 
+/* Blanks before a token that is the first on its line. */
+static uint32_t indent_before(const parser *p, uint32_t offset)
+{
+    const char *text = p->b.source->text.ptr;
+    uint32_t start = offset;
+    while (start > 0 && (text[start - 1] == ' ' || text[start - 1] == '\t'))
+        start--;
+    return offset - start;
+}
+
 static bg_token advance(parser *p)
 {
     bg_token t = p->next;
@@ -36,6 +48,8 @@ static bg_token advance(parser *p)
     if (p->lexer.too_deep)
         p->b.too_deep = true;
     settle(p, &t);
+    if (t.first)
+        p->indent = indent_before(p, t.offset);
     return t;
 }
 
@@ -101,7 +115,7 @@ static void open_bracket(parser *p, bg_token t, int before)
         bg_build_too_deep(b, t);
         return;
     }
-    b->open[b->n_open++] = (bg_open){t, t.kind == BG_T_LBRACE && !map_follows(before)};
+    b->open[b->n_open++] = (bg_open){t, t.kind == BG_T_LBRACE && !map_follows(before), p->indent};
 }
 
 /* Number of brackets open up to and with the innermost block. */
@@ -150,8 +164,18 @@ static bool starts_item(const parser *p, bg_token t, uint32_t base)
     case BG_T_WHEN:
         return false;
     default:
-        return t.kind > 0 && bg_token_at(t.kind)->cls == BG_TOKEN_WORD && is_word(next);
+        if (t.kind <= 0 || bg_token_at(t.kind)->cls != BG_TOKEN_WORD)
+            return false;
+        return is_word(next) || (!deep && t.first && next > 0 && bg_token_at(next)->cls == BG_TOKEN_RESERVED);
     }
+}
+
+/* A line that looks like an item without its `=`. Good enough to go on at, after a mistake. */
+static bool looks_like_item(const parser *p, bg_token t, uint32_t base)
+{
+    int next = p->next.kind;
+    bool value = next == BG_T_COLON || next == BG_T_STR_BEGIN || next == BG_T_INT || next == BG_T_UNIT;
+    return t.first && t.kind == BG_T_NAME && p->b.n_open == base && value;
 }
 
 static bool has_block(int kind)
@@ -186,14 +210,19 @@ static void sync_at(parser *p, bg_token t, uint32_t base)
 static bg_token recover(parser *p, bg_token t)
 {
     bg_builder *b = &p->b;
+    if (p->mistake == t.offset + 1 && t.kind != BG_T_END) /* going on there did not help: every recovery makes way */
+        t = advance(p);
+    uint32_t mistake = t.offset;
+    p->mistake = mistake + 1;
     for (;; t = advance(p)) {
         uint32_t base = base_of(b);
-        if (t.kind == BG_T_END || stopped(p) || starts_item(p, t, base)) {
+        bool item = (t.offset != mistake || t.first) && (starts_item(p, t, base) || looks_like_item(p, t, base));
+        if (t.kind == BG_T_END || stopped(p) || item) {
             sync_at(p, t, base);
             return t;
         }
         if (t.kind == BG_T_LBRACE && p->header && b->n_open == base) {
-            b->error = false;
+            b->error = p->header = false;
             feed(p, made(t, BG_T_SYNC_BLOCK));
             bg_lemon_recovered(p->lemon);
             return t;
@@ -259,31 +288,20 @@ static uint32_t count_missing(const parser *p)
     return opened > closed ? opened - closed : 0;
 }
 
-static uint32_t indent_at(const parser *p, uint32_t offset)
-{
-    const char *text = p->b.source->text.ptr;
-    uint32_t start = offset, indent = 0;
-    while (start > 0 && text[start - 1] != '\n')
-        start--;
-    while (text[start + indent] == ' ' || text[start + indent] == '\t')
-        indent++;
-    return indent;
-}
-
 /* A declaration that is not indented deeper than an open block: if the file lacks a `}`, it is that block's. */
 static void check_indent(parser *p, bg_token t)
 {
     bg_builder *b = &p->b;
     if (!t.first || b->n_open == 0 || !is_declaration(t.kind) || !starts_item(p, t, b->n_open) || p->n_missing == 0)
         return;
-    uint32_t indent = indent_at(p, t.offset), n = b->n_open;
-    while (n > 0 && !(b->open[n - 1].block && indent_at(p, b->open[n - 1].token.offset) >= indent))
+    uint32_t n = b->n_open;
+    while (n > 0 && !(b->open[n - 1].block && b->open[n - 1].indent >= p->indent))
         n--;
     if (n == 0)
         return;
     if (p->n_missing == UINT32_MAX)
         p->n_missing = count_missing(p);
-    while (n > 1 && b->open[n - 2].block && indent_at(p, b->open[n - 2].token.offset) >= indent)
+    while (n > 1 && b->open[n - 2].block && b->open[n - 2].indent >= p->indent)
         n--;
     while (b->n_open >= n && p->n_missing > 0 && !stopped(p)) {
         bool brace = b->open[b->n_open - 1].token.kind == BG_T_LBRACE;
