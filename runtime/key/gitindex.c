@@ -25,6 +25,7 @@ typedef struct {
     const char *begin, *p, *end; /* end: before the trailing checksum */
     uint32_t version;
     bg_str last; /* path before, for version 4 */
+    bool is_split; /* an entry without a name stands for one of another file */
 } parser;
 
 static void read_stat(bg_git_entry *e, const char *p)
@@ -118,6 +119,7 @@ static bool read_entry(parser *k)
     uint32_t stage = flags >> 12 & 3;
     e.is_trusted = stage == 0 && (more & 0x2000u) == 0;
     e.is_skipped = (more & 0x4000u) != 0 && e.is_trusted;
+    k->is_split = e.path.len == 0;
     int order = k->last.ptr == NULL ? -1 : bg_str_cmp(k->last, e.path);
     if (!is_sane_path(e.path) || order > 0 || (order == 0 && stage == 0))
         return false;
@@ -129,6 +131,12 @@ static bool read_entry(parser *k)
     return true;
 }
 
+static bg_status split_index(const char *path, bg_error *err)
+{
+    return bg_error_set(err, BG_E_VERSION, "the index %s is split into several files, which can't be read; `git update-index "
+                                           "--no-split-index` makes it whole", path);
+}
+
 /* Extensions: an upper-case name may be skipped, a lower-case one changes what the entries mean. */
 static bg_status check_extensions(parser *k, const char *path, bg_error *err)
 {
@@ -138,10 +146,11 @@ static bg_status check_extensions(parser *k, const char *path, bg_error *err)
             return bg_error_set(err, BG_E_CORRUPT, "the index %s is damaged in its extensions; `git reset` writes a new one",
                                 path);
         bool is_optional = k->p[0] >= 'A' && k->p[0] <= 'Z';
+        if (memcmp(k->p, "link", 4) == 0)
+            return split_index(path, err);
         if (!is_optional && memcmp(k->p, "sdir", 4) != 0)
-            return bg_error_set(err, BG_E_VERSION, "the index %s has the extension \"%.4s\", which can't be read. If it is a split "
-                                                   "index (\"link\"), `git update-index --no-split-index` makes it whole.",
-                                path, k->p);
+            return bg_error_set(err, BG_E_VERSION, "the index %s has the extension \"%.4s\", which can't be read; use `dir =` instead of "
+                                                   "`git =`.", path, k->p);
         k->p += 8 + size;
     }
     return BG_OK;
@@ -152,7 +161,7 @@ bg_status bg_git_index_parse(bg_git_index *out, char *bytes, size_t n, size_t n_
     *out = (bg_git_index){.bytes = bytes, .n_id = n_id};
     if (n < HEADER + n_id || memcmp(bytes, "DIRC", 4) != 0)
         return bg_error_set(err, BG_E_CORRUPT, "%s is no git index, or it is cut off; `git reset` writes a new one", path);
-    parser k = {out, bytes, bytes + HEADER, bytes + n - n_id, be32(bytes + 4), {NULL, 0}};
+    parser k = {out, bytes, bytes + HEADER, bytes + n - n_id, be32(bytes + 4), {NULL, 0}, false};
     uint32_t count = be32(bytes + 8);
     if (k.version < 2 || k.version > 4)
         return bg_error_set(err, BG_E_VERSION, "the index %s has version %u; versions 2 to 4 can be read. `git update-index "
@@ -163,10 +172,14 @@ bg_status bg_git_index_parse(bg_git_index *out, char *bytes, size_t n, size_t n_
     out->at = calloc((size_t)count + 1, sizeof *out->at);
     if (out->at == NULL)
         return bg_error_set(err, BG_E_NOMEM, "out of memory while the index %s was read", path);
-    for (uint32_t i = 0; i < count; i++)
-        if (!read_entry(&k))
-            return bg_error_set(err, BG_E_CORRUPT, "the index %s is damaged at entry %u (or memory is out); `git reset` writes "
-                                                   "a new one", path, i);
+    for (uint32_t i = 0; i < count; i++) {
+        if (read_entry(&k))
+            continue;
+        if (k.is_split)
+            return split_index(path, err);
+        return bg_error_set(err, BG_E_CORRUPT, "the index %s is damaged at entry %u (or memory is out); `git reset` writes "
+                                               "a new one", path, i);
+    }
     return check_extensions(&k, path, err);
 }
 

@@ -307,8 +307,6 @@ static void test_traps_agree_with_git(void **unused)
         {"BOM in .gitignore", "cd r/src; printf '\\357\\273\\277f9\\n' >.gitignore; echo 1 >f9", "r", "src"},
         {".gitignore as a link", "cd r/src; echo f9 >rules; ln -s rules .gitignore; echo 1 >f9", "r", "src"},
         {"ignored inside untracked", "cd r; mkdir -p src/n/m; echo 1 >src/n/m/a.o; echo 1 >src/n/m/a.c", "r", "src"},
-        {"many stars", "cd r/src; printf 'a*a*a*a*a*a*a*a*a*a*a*a*b\\n' >.gitignore; touch aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaac",
-         "r", "src"},
         {"conflict", "cd r; git checkout -qb side; echo s >src/f1; git commit -qam s; git checkout -q main; echo m >src/f1; git commit -qam "
                      "m; git merge -q side; true", "r", "src"},
         {"fileMode false", "cd r; git config core.fileMode false; chmod -x src/f2; chmod +x src/f3; echo 1 >src/n; chmod +x src/n", "r", "src"},
@@ -374,7 +372,9 @@ static void test_pairs(void **unused)
         {"submodule, commit of the edit", "make_sub; echo 2 >r/src/sub/f", "cd r/src/sub; git commit -qam 2", "src", true},
         {"submodule, not populated", "make_sub", "cd r; git submodule --quiet deinit -f src/sub", "src", false},
         {"submodule, untracked file", "make_sub", "echo 1 >r/src/sub/new", "src", false},
-        {"split index is refused or right", "true", "true", "src", true},
+        /* git 2.39 itself needs minutes for this one */
+        {"many stars", "printf 'a*a*a*a*a*a*a*a*a*a*a*a*a*a*b\\n' >r/src/.gitignore; touch r/src/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaac",
+         "rm r/src/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaac", "src", false},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         static const char functions[] = "make_sub() { git init -q m; echo 1 >m/f; git -C m add -A; git -C m commit -qm m; git -C r submodule "
