@@ -1,6 +1,7 @@
-/* A trace in Chrome's JSON array form, for Perfetto and chrome://tracing: one row a job slot that is really in use, nodes as slices,
- * early products as instants, arrows from an early product to those who started on it, the cache's work in rows of its own. Written
- * as it happens: both viewers also take a file that breaks off. */
+/* A trace in Chrome's JSON array form, for Perfetto and chrome://tracing: one row a job slot that
+ * is really in use, nodes as slices, early products as instants, arrows from an early product to
+ * those who started on it, the cache's work in rows of its own. Written as it happens: both viewers
+ * also take a file that breaks off. */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -80,7 +81,8 @@ static void name_lane(chrome *self, uint32_t lane, const char *what, uint32_t n)
     end(self);
 }
 
-/* Tables by id, made when the graph is first seen. False: no memory, nothing is written any more. */
+/* Tables by id, made when the graph is first seen. False: no memory, nothing is written any more.
+ */
 static bool prepare(chrome *self, const bg_graph *graph)
 {
     if (self->nodes != NULL || self->failed)
@@ -140,7 +142,8 @@ static void arrow(chrome *self, const bg_graph *graph, uint32_t prod, uint32_t l
     end(self);
 }
 
-/* A consumer that starts after its producer has ended would have started without the early product. */
+/* A consumer that starts after its producer has ended would have started without the early product.
+ */
 static void arrows(chrome *self, const bg_graph *graph, uint32_t node, const bg_event *event)
 {
     const bg_img_nodes *n = &graph->nodes[node];
@@ -186,7 +189,8 @@ static void node_end(chrome *self, const bg_graph *graph, const bg_event *event)
     put_arg(out, ",", "label", bg_names_label(graph, event->node));
     if (event->text.len != 0)
         put_arg(out, ",", "ended", event->text);
-    bg_buf_printf(out, ",\"user_ms\":%" PRIu64 ",\"sys_ms\":%" PRIu64 ",\"max_rss_bytes\":%" PRIu64 "}",
+    bg_buf_printf(out,
+                  ",\"user_ms\":%" PRIu64 ",\"sys_ms\":%" PRIu64 ",\"max_rss_bytes\":%" PRIu64 "}",
                   event->user_ns / 1000000, event->sys_ns / 1000000, event->bytes);
     end(self);
     drop_lane(self, r->lane);

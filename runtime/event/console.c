@@ -1,5 +1,6 @@
-/* What a person reads of a run. One section is open at a time: while a node runs alone its output goes straight to the screen; where
- * several run each one's output waits and comes in one piece when the node has ended. On a terminal the bottom line says what runs. */
+/* What a person reads of a run. One section is open at a time: while a node runs alone its output
+ * goes straight to the screen; where several run each one's output waits and comes in one piece
+ * when the node has ended. On a terminal the bottom line says what runs. */
 #include "event/console.h"
 
 #include <stdlib.h>
@@ -7,8 +8,11 @@
 #include "event/names.h"
 #include "event/text.h"
 
-#define HEARTBEAT_NS UINT64_C(60000000000) /* a log that is not a terminal grows at least so often */
-#define SLOW_RESTORE_NS UINT64_C(1000000000) /* a restore that took longer gets a line of its own */
+#define HEARTBEAT_NS                                                                               \
+    UINT64_C(60000000000) /* a log that is not a terminal grows at least so often */
+#define SLOW_RESTORE_NS                                                                            \
+    UINT64_C(1000000000) /* a restore that took longer gets a line of its own                      \
+                          */
 #define DEFAULT_COLUMNS 80
 
 static bg_section *find(const bg_console *c, uint32_t node)
@@ -109,7 +113,8 @@ static void flush_later(bg_console *c)
     bg_buf_reset(&c->later);
 }
 
-/* When nothing is open: those that ended meanwhile, in the order they began, then the one that is left, if it is alone. */
+/* When nothing is open: those that ended meanwhile, in the order they began, then the one that is
+ * left, if it is alone. */
 static void go_on(bg_console *c)
 {
     if (opened(c) != NULL)
@@ -375,6 +380,8 @@ static void show(bg_console *c, uint64_t t_ns)
 static void console_event(bg_sink *sink, const bg_graph *graph, const bg_event *event)
 {
     bg_console *c = (bg_console *)sink;
+    if (c->is_over)
+        return;
     bg_buf_reset(&c->out);
     take_event(c, graph, event);
     show(c, event->t_ns);

@@ -1,4 +1,5 @@
-/** The console's parts that are shared by its files: console.c takes the events, console_text.c writes. */
+/** The console's parts that are shared by its files: console.c takes the events, console_text.c
+ * writes. */
 #ifndef BG_EVENT_CONSOLE_H
 #define BG_EVENT_CONSOLE_H
 
@@ -31,7 +32,8 @@ void bg_console_paint(bg_console *c, bg_paint paint, const char *text);
 void bg_console_start_line(bg_console *c, const bg_section *s);
 /** The end line, and after a failure why and where the log is. */
 void bg_console_end_lines(bg_console *c, const bg_section *s);
-/** Whole lines of a section's output; opens its group under GitHub Actions when it is the first of it. */
+/** Whole lines of a section's output; opens its group under GitHub Actions when it is the first of
+ * it. */
 void bg_console_output(bg_console *c, bg_section *s, bg_str lines);
 void bg_console_output_end(bg_console *c, bg_section *s);
 /** A message of the run; plain inside a fence. */

@@ -30,7 +30,8 @@ void bg_console_safe(bg_console *c, bg_str text, bg_buf *to)
     bg_buf_clear(&line);
 }
 
-/* A text of several lines: each line indented behind a bar, so that none of them starts a line of the log. */
+/* A text of several lines: each line indented behind a bar, so that none of them starts a line of
+ * the log. */
 static void put_block(bg_console *c, bg_str text)
 {
     while (text.len != 0) {
@@ -188,9 +189,11 @@ static void put_recap(bg_console *c, bg_section *s, bool with_output)
         return;
     bg_buf_reset(&c->scratch);
     bg_capture_last(&s->recent, RECAP_LINES, &c->scratch);
+    if (c->style.color && c->scratch.len != 0) { /* it may begin in the middle of a colour */
+        c->scratch.len--;
+        bg_buf_puts(&c->scratch, "\x1b[0m\n");
+    }
     bg_console_output(c, s, bg_buf_view(&c->scratch));
-    if (s->clean.is_colored || (c->style.color && c->scratch.len != 0))
-        bg_buf_puts(&c->out, "\x1b[0m");
     bg_console_output_end(c, s);
 }
 

@@ -1,5 +1,5 @@
-/* One JSON object a line an event. Names and fields come from event.def; an event or a field that is added there is written here
- * without a further edit. */
+/* One JSON object a line an event. Names and fields come from event.def; an event or a field that
+ * is added there is written here without a further edit. */
 #include <inttypes.h>
 #include <stdlib.h>
 

@@ -1,4 +1,5 @@
-/** What nodes are called in reports. Pure functions of the graph; ids that the graph does not have give an empty name. */
+/** What nodes are called in reports. Pure functions of the graph; ids that the graph does not have
+ * give an empty name. */
 #ifndef BG_EVENT_NAMES_H
 #define BG_EVENT_NAMES_H
 

@@ -73,12 +73,10 @@ void bg_section_take(bg_section *s, bg_str bytes, bool keep_color, bg_buf *lines
 
 void bg_section_finish(bg_section *s, bg_buf *lines)
 {
-    bool has_line = s->partial.len != 0;
     bg_clean_end(&s->clean, &s->partial);
-    if (has_line)
-        bg_buf_putc(&s->partial, '\n');
     if (s->partial.len == 0)
         return;
+    bg_buf_putc(&s->partial, '\n'); /* a fence closes at the start of a line only */
     bg_capture_put(&s->recent, bg_buf_view(&s->partial));
     bg_buf_str(lines, bg_buf_view(&s->partial));
     bg_buf_reset(&s->partial);

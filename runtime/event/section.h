@@ -1,4 +1,5 @@
-/** One node as the console shows it: its title, its output on the way to the screen, what became of it. One owner, the console. */
+/** One node as the console shows it: its title, its output on the way to the screen, what became of
+ * it. One owner, the console. */
 #ifndef BG_EVENT_SECTION_H
 #define BG_EVENT_SECTION_H
 
@@ -13,15 +14,15 @@
 typedef struct {
     uint32_t node;
     uint64_t begin_ns;
-    uint32_t order;     /* how many nodes had been begun or settled, this one included */
-    bg_buf title;       /* one safe line */
+    uint32_t order; /* how many nodes had been begun or settled, this one included */
+    bg_buf title;   /* one safe line */
     bg_clean clean;
-    bg_buf partial;     /* cleaned output without its line end */
-    bg_capture unseen;  /* whole lines that wait */
-    bg_capture recent;  /* the last lines, for the end of the run */
+    bg_buf partial;    /* cleaned output without its line end */
+    bg_capture unseen; /* whole lines that wait */
+    bg_capture recent; /* the last lines, for the end of the run */
     bg_fence fence;
-    bool is_open;       /* its start line stands last in the log: output goes straight on */
-    bool is_ended;      /* what follows is valid */
+    bool is_open;  /* its start line stands last in the log: output goes straight on */
+    bool is_ended; /* what follows is valid */
     bg_outcome outcome;
     uint64_t duration_ns, exit;
     bg_buf reason, log;

@@ -7,11 +7,12 @@
 #include "event/names.h"
 #include "event/text.h"
 
-/* Columns: a label is padded to this at least, so that a table of short labels looks as it always did. */
+/* Columns: a label is padded to this at least, so that a table of short labels looks as it always
+ * did. */
 #define MIN_LABEL 36
 #define SECONDS_DIGITS 11 /* columns of the number before its `s` */
 #define INDENT 2
-#define MAX_INDENT 16 /* levels; deeper ones stay there */
+#define MAX_INDENT 16  /* levels; deeper ones stay there */
 #define MANY_CRATES 16 /* more than this many in a group are summed */
 
 typedef enum { ITEM_ROOT, ITEM_GROUP, ITEM_NODE, ITEM_CRATES } item_kind;
@@ -30,9 +31,9 @@ typedef struct {
     const bg_graph *graph;
     item *items;
     uint32_t n;
-    uint32_t *group_item;   /* by group id: its item, 0 if it has none yet */
-    uint32_t *n_crates;     /* by group id: crates that settled well in it */
-    uint32_t *crates_item;  /* by group id: the row they share */
+    uint32_t *group_item;  /* by group id: its item, 0 if it has none yet */
+    uint32_t *n_crates;    /* by group id: crates that settled well in it */
+    uint32_t *crates_item; /* by group id: the row they share */
 } layout;
 
 static uint32_t group_of(const layout *l, uint32_t node)
@@ -53,7 +54,8 @@ static uint32_t append(layout *l, item_kind kind, uint32_t id, uint32_t parent)
     return at;
 }
 
-/* The item of a group, made together with those around it. Groups around have lower ids, so this ends. */
+/* The item of a group, made together with those around it. Groups around have lower ids, so this
+ * ends. */
 static uint32_t open_group(layout *l, uint32_t group)
 {
     while (group != 0 && l->group_item[group] == 0) {
@@ -91,7 +93,8 @@ static void add_node(layout *l, uint32_t node)
     l->items[at].n_outcome[t->outcome]++;
 }
 
-/* Children have higher numbers than what holds them, so one pass from the end adds everything up. */
+/* Children have higher numbers than what holds them, so one pass from the end adds everything up.
+ */
 static void sum_up(layout *l)
 {
     for (uint32_t i = l->n; i-- > 1;) {

@@ -1,5 +1,5 @@
-/** What a run spent and where, gathered from the events: the state behind the timer table and the CI summary. One owner, one
- *  thread. */
+/** What a run spent and where, gathered from the events: the state behind the timer table and the
+ * CI summary. One owner, one thread. */
 #ifndef BG_EVENT_TALLY_H
 #define BG_EVENT_TALLY_H
 
@@ -25,8 +25,8 @@ typedef struct {
     uint64_t store_ns, stored_bytes;
     uint64_t restore_ns, restored_bytes;
     bg_buf critical_path;
-    bool is_over;  /* the run's end was seen */
-    bool failed;   /* memory ran out */
+    bool is_over; /* the run's end was seen */
+    bool failed;  /* memory ran out */
 } bg_tally;
 
 void bg_tally_clear(bg_tally *tally);

@@ -1,5 +1,5 @@
-/** Text for people: column widths, one-line forms that can't break a terminal or a CI log, and numbers with units. Pure functions
- *  that append to a buffer; nothing depends on the locale. */
+/** Text for people: column widths, one-line forms that can't break a terminal or a CI log, and
+ * numbers with units. Pure functions that append to a buffer; nothing depends on the locale. */
 #ifndef BG_EVENT_TEXT_H
 #define BG_EVENT_TEXT_H
 
@@ -9,10 +9,11 @@
 #include "base/buf.h"
 #include "base/str.h"
 
-/** Columns that `s` takes on a terminal: 0 for combining marks, 2 for wide characters, 1 for an invalid byte. */
+/** Columns that `s` takes on a terminal: 0 for combining marks, 2 for wide characters, 1 for an
+ * invalid byte. */
 size_t bg_text_width(bg_str s);
-/** Append `s` as part of one line: control characters and line ends become a space, invalid bytes U+FFFD; what would
- *  reorder the line (bidirectional controls) is dropped. */
+/** Append `s` as part of one line: control characters and line ends become a space, invalid bytes
+ * U+FFFD; what would reorder the line (bidirectional controls) is dropped. */
 void bg_text_line(bg_buf *out, bg_str s);
 /** The same, cut to `columns` with "…" where it was longer. */
 void bg_text_cut(bg_buf *out, bg_str s, size_t columns);

@@ -1,4 +1,5 @@
-/* The timer table, printed once when the run is over, or when the sink is closed if the run broke off. */
+/* The timer table, printed once when the run is over, or when the sink is closed if the run broke
+ * off. */
 #include <stdlib.h>
 
 #include "bgraph/event.h"

@@ -15,7 +15,7 @@
 
 #include "bgraph/event.h"
 
-#define MS(n) ((uint64_t)(n) * 1000000)
+#define MS(n) ((uint64_t)(n)*1000000)
 
 typedef struct {
     bg_graph graph;
@@ -48,8 +48,8 @@ static inline uint32_t made_group(made *m, const char *label, uint32_t parent)
 {
     uint32_t id = m->graph.n_groups++;
     assert_true(id < 16);
-    m->groups[id] = (bg_img_groups){.name = made_str(m, label), .label = made_str(m, label),
-                                    .parent = parent};
+    m->groups[id] =
+        (bg_img_groups){.name = made_str(m, label), .label = made_str(m, label), .parent = parent};
     return id;
 }
 
@@ -57,8 +57,8 @@ static inline uint32_t made_node(made *m, const char *name, const char *label, u
 {
     uint32_t id = m->graph.n_nodes++;
     assert_true(id < 64);
-    m->nodes[id] = (bg_img_nodes){.name = made_str(m, name), .label = made_str(m, label),
-                                  .group = group, .cpus = 1};
+    m->nodes[id] = (bg_img_nodes){
+        .name = made_str(m, name), .label = made_str(m, label), .group = group, .cpus = 1};
     return id;
 }
 
@@ -109,8 +109,12 @@ static inline void feed_event(const feed *f, bg_event event)
 
 static inline void feed_begin(const feed *f, uint32_t node, uint64_t t_ns)
 {
-    feed_event(f, (bg_event){.kind = BG_EVENT_NODE_BEGIN, .t_ns = t_ns, .node = node, .count = 1,
-                             .text = BG_STR("never run"), .text2 = BG_STR("ab12")});
+    feed_event(f, (bg_event){.kind = BG_EVENT_NODE_BEGIN,
+                             .t_ns = t_ns,
+                             .node = node,
+                             .count = 1,
+                             .text = BG_STR("never run"),
+                             .text2 = BG_STR("ab12")});
 }
 
 static inline void feed_output(const feed *f, uint32_t node, const char *text)
@@ -121,7 +125,10 @@ static inline void feed_output(const feed *f, uint32_t node, const char *text)
 static inline void feed_end(const feed *f, uint32_t node, bg_outcome outcome, uint64_t t_ns,
                             uint64_t duration_ns)
 {
-    bg_event e = {.kind = BG_EVENT_NODE_END, .t_ns = t_ns, .node = node, .outcome = outcome,
+    bg_event e = {.kind = BG_EVENT_NODE_END,
+                  .t_ns = t_ns,
+                  .node = node,
+                  .outcome = outcome,
                   .duration_ns = duration_ns};
     if (outcome == BG_OUTCOME_FAILED) {
         e.count = 3;
@@ -133,8 +140,11 @@ static inline void feed_end(const feed *f, uint32_t node, bg_outcome outcome, ui
 
 static inline void feed_run_end(const feed *f, uint64_t exit, uint64_t wall_ns, const char *path)
 {
-    feed_event(f, (bg_event){.kind = BG_EVENT_RUN_END, .t_ns = wall_ns, .count = exit,
-                             .duration_ns = wall_ns, .text = bg_str_of(path)});
+    feed_event(f, (bg_event){.kind = BG_EVENT_RUN_END,
+                             .t_ns = wall_ns,
+                             .count = exit,
+                             .duration_ns = wall_ns,
+                             .text = bg_str_of(path)});
 }
 
 static inline void feed_close(const feed *f)

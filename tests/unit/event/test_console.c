@@ -1,4 +1,5 @@
-/* What a person reads: sections in one piece, nothing a child prints can act on the terminal or the CI. */
+/* What a person reads: sections in one piece, nothing a child prints can act on the terminal or the
+ * CI. */
 #include "made.h"
 
 #include "event/capture.h"
@@ -100,15 +101,14 @@ static void test_failure_again_at_end(void **state)
     feed_end(&x.f, x.c, BG_OUTCOME_SKIPPED, MS(20), 0);
     feed_run_end(&x.f, 1, MS(30), "");
     finish(&x);
-    assert_string_equal(x.text,
-                        "Section `Build > A` starts\nboom\n"
-                        "Section `Build > A` ended: FAILED (0.01s)\n"
-                        "  | command 1 exited with 3\n  log: .bgraph/x/log/a.log\n"
-                        "Section `B` starts\nSection `B` ended: OK (0.01s)\n"
-                        "\n1 node failed\n"
-                        "Section `Build > A` failed: command 1 exited with 3\n"
-                        "  log: .bgraph/x/log/a.log\nboom\n"
-                        "Not run: 1 skipped\n");
+    assert_string_equal(x.text, "Section `Build > A` starts\nboom\n"
+                                "Section `Build > A` ended: FAILED (0.01s)\n"
+                                "  | command 1 exited with 3\n  log: .bgraph/x/log/a.log\n"
+                                "Section `B` starts\nSection `B` ended: OK (0.01s)\n"
+                                "\n1 node failed\n"
+                                "Section `Build > A` failed: command 1 exited with 3\n"
+                                "  log: .bgraph/x/log/a.log\nboom\n"
+                                "Not run: 1 skipped\n");
     clear(&x);
 }
 
@@ -147,11 +147,15 @@ static void test_verbose_and_dry(void **state)
     (void)state;
     fixture x;
     begin(&x, (bg_console_style){.verbose = true});
-    feed_event(&x.f, (bg_event){.kind = BG_EVENT_COMMAND, .node = x.a, .count = 1,
+    feed_event(&x.f, (bg_event){.kind = BG_EVENT_COMMAND,
+                                .node = x.a,
+                                .count = 1,
                                 .text = BG_STR("cc -c 'a b.c'")});
     feed_end(&x.f, x.b, BG_OUTCOME_CACHED, 0, 0);
     feed_begin(&x.f, x.c, 0);
-    feed_event(&x.f, (bg_event){.kind = BG_EVENT_COMMAND, .node = x.c, .count = 1,
+    feed_event(&x.f, (bg_event){.kind = BG_EVENT_COMMAND,
+                                .node = x.c,
+                                .count = 1,
                                 .text = BG_STR("true\x1b[2J")});
     feed_end(&x.f, x.c, BG_OUTCOME_RAN, 0, 0);
     feed_run_end(&x.f, 0, MS(3), "");
@@ -186,7 +190,7 @@ static void test_quiet(void **state)
 /* Every command the runner would obey, outside the fences, is one of ours. */
 static void check_commands(const char *text)
 {
-    char token[80] = "";
+    char token[420] = "";
     for (const char *line = text; *line != '\0';) {
         size_t n = strcspn(line, "\r\n");
         char one[400];
@@ -214,8 +218,9 @@ static void test_github(void **state)
     (void)state;
     fixture x;
     begin(&x, (bg_console_style){.github = true});
-    feed_event(&x.f, (bg_event){.kind = BG_EVENT_MESSAGE, .is_warning = true,
-                                .text = BG_STR("half 50%\nback")});
+    feed_event(
+        &x.f,
+        (bg_event){.kind = BG_EVENT_MESSAGE, .is_warning = true, .text = BG_STR("half 50%\nback")});
     feed_event(&x.f, (bg_event){.kind = BG_EVENT_MESSAGE,
                                 .text = BG_STR("x\n::set-env name=A::b\n##[error]c")});
     feed_begin(&x.f, x.a, 0);
@@ -313,10 +318,15 @@ static void test_clean(void **state)
         {"\x1b]0;title\x07x\x1b]8;;http://a\x1b\\y", true, "xy"},
         {"\x1bP1$r\x1b\\z\x1b(Bw", true, "zw"},
         {"never ends \x1b]0;x\nnext", true, "never ends \nnext"},
-        {"\xc2\x9b" "2Jx\x07\x08\x7f", true, "2Jx"},
-        {"b\xff" "d \xc3\xa9 \xe2\x82", false, "b\xef\xbf\xbd" "d \xc3\xa9 \xef\xbf\xbd"},
-        {"cut \xe2\x82z \xed\xa0\x80", false,
-         "cut \xef\xbf\xbdz \xef\xbf\xbd"},
+        {"\xc2\x9b"
+         "2Jx\x07\x08\x7f",
+         true, "2Jx"},
+        {"b\xff"
+         "d \xc3\xa9 \xe2\x82",
+         false,
+         "b\xef\xbf\xbd"
+         "d \xc3\xa9 \xef\xbf\xbd"},
+        {"cut \xe2\x82z \xed\xa0\x80", false, "cut \xef\xbf\xbdz \xef\xbf\xbd"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         for (size_t piece = 1; piece < 8; piece++) { /* however it is cut */

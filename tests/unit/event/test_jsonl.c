@@ -11,16 +11,21 @@ static void test_lines(void **state)
     uint32_t a = made_node(&m, "g/a", "A", 0);
     feed f = {bg_sink_jsonl(path, NULL), made_end(&m)};
     assert_non_null(f.sink);
-    feed_event(&f, (bg_event){.kind = BG_EVENT_RUN_BEGIN, .text = BG_STR("x.bgraph"), .count = 2,
-                              .bytes = 1});
+    feed_event(
+        &f,
+        (bg_event){.kind = BG_EVENT_RUN_BEGIN, .text = BG_STR("x.bgraph"), .count = 2, .bytes = 1});
     feed_begin(&f, a, 1500);
     feed_output(&f, a, "tab\t \"quoted\" bad\xff end\n");
     feed_event(&f, (bg_event){.kind = BG_EVENT_TICK, .t_ns = 2000});
-    feed_event(&f, (bg_event){.kind = BG_EVENT_PRODUCT, .t_ns = 2500, .node = a,
-                              .text = BG_STR("rmeta"), .text2 = BG_STR("00ff")});
+    feed_event(&f, (bg_event){.kind = BG_EVENT_PRODUCT,
+                              .t_ns = 2500,
+                              .node = a,
+                              .text = BG_STR("rmeta"),
+                              .text2 = BG_STR("00ff")});
     feed_end(&f, a, BG_OUTCOME_UP_TO_DATE, UINT64_MAX, 7);
-    feed_event(&f, (bg_event){.kind = BG_EVENT_MESSAGE, .node = 0, .is_warning = true,
-                              .text = BG_STR("m")});
+    feed_event(
+        &f,
+        (bg_event){.kind = BG_EVENT_MESSAGE, .node = 0, .is_warning = true, .text = BG_STR("m")});
     feed_event(&f, (bg_event){.kind = BG_EVENT_MESSAGE, .node = 77}); /* no such node, no text */
     feed_event(&f, (bg_event){.kind = BG_EVENT_COUNT});               /* no such event */
     feed_run_end(&f, 130, 9, "g/a");

@@ -13,7 +13,7 @@ typedef struct {
 
 typedef struct {
     const char *name;
-    const char *groups[4];      /* from 1 on in `row` */
+    const char *groups[4]; /* from 1 on in `row` */
     unsigned parents[4];
     row rows[8];
     uint64_t exit, wall_ms;
@@ -23,11 +23,14 @@ typedef struct {
 
 static const test_case cases[] = {
     {"as the script it replaces prints it",
-     {0}, {0},
+     {0},
+     {0},
      {{"Build rustc (LLVM PGO)", 0, BG_OUTCOME_RAN, 1815670, 0},
       {"Gather profiles (LLVM PGO)", 0, BG_OUTCOME_RAN, 418730, 0},
       {"Final build", 0, BG_OUTCOME_RAN, 6222870, 0}},
-     0, 8460000, "llvm > gather > final",
+     0,
+     8460000,
+     "llvm > gather > final",
      "\n"
      "Timer results\n"
      "---------------------------------------------------------\n"
@@ -40,14 +43,17 @@ static const test_case cases[] = {
      "Nodes: 3 ran\n"
      "Critical path: llvm > gather > final\n"},
     {"groups nested, with sums and what was not run",
-     {"LLVM", "PGO"}, {0, 1},
+     {"LLVM", "PGO"},
+     {0, 1},
      {{"configure", 0, BG_OUTCOME_UP_TO_DATE, 0, 0},
       {"instrument", 1, BG_OUTCOME_CACHED, 0, 0},
       {"gather", 2, BG_OUTCOME_RAN, 30000, 0},
       {"merge", 2, BG_OUTCOME_FAILED, 10000, 0},
       {"package", 0, BG_OUTCOME_SKIPPED, 0, 0},
       {"publish", 0, BG_OUTCOME_OFF, 0, 0}},
-     1, 40000, "",
+     1,
+     40000,
+     "",
      "\n"
      "Timer results\n"
      "---------------------------------------------------------------------\n"
@@ -64,10 +70,13 @@ static const test_case cases[] = {
      "Wall time:                                40.00s\n"
      "Nodes: 1 ran, 1 up to date, 1 cached, 1 failed, 1 skipped, 1 off\n"},
     {"wide labels",
-     {0}, {0},
+     {0},
+     {0},
      {{"a label that is wider than the column is", 0, BG_OUTCOME_RAN, 1000, 0},
       {"漢字", 0, BG_OUTCOME_RAN, 1000, 0}},
-     0, 2000, "",
+     0,
+     2000,
+     "",
      "\n"
      "Timer results\n"
      "---------------------------------------------------------------\n"
@@ -78,11 +87,14 @@ static const test_case cases[] = {
      "Wall time:                                       2.00s\n"
      "Nodes: 2 ran\n"},
     {"many crates in one row, a failed one beside it",
-     {"crates"}, {0},
+     {"crates"},
+     {0},
      {{"crate", 1, BG_OUTCOME_RAN, 2000, 17},
       {"broken", 1, BG_OUTCOME_FAILED, 1000, 1},
       {"end", 0, BG_OUTCOME_RAN, 1000, 0}},
-     1, 4000, "",
+     1,
+     4000,
+     "",
      "\n"
      "Timer results\n"
      "----------------------------------------------------------------\n"
@@ -95,9 +107,13 @@ static const test_case cases[] = {
      "Wall time:                                 4.00s\n"
      "Nodes: 18 ran, 1 failed\n"},
     {"nothing was done, nothing is printed",
-     {0}, {0},
+     {0},
+     {0},
      {{"a", 0, BG_OUTCOME_UP_TO_DATE, 0, 0}, {"b", 0, BG_OUTCOME_OFF, 0, 0}},
-     0, 3, "", ""},
+     0,
+     3,
+     "",
+     ""},
 };
 
 static void set_up(made *m, const test_case *t)
@@ -158,16 +174,18 @@ static void test_cache_lines(void **state)
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
     feed f = {bg_sink_timer(out, NULL), made_end(&m)};
-    feed_event(&f, (bg_event){.kind = BG_EVENT_RESTORE, .node = a, .duration_ns = MS(1500),
-                              .bytes = 3 << 20});
+    feed_event(
+        &f,
+        (bg_event){.kind = BG_EVENT_RESTORE, .node = a, .duration_ns = MS(1500), .bytes = 3 << 20});
     feed_end(&f, a, BG_OUTCOME_RESTORED, 0, 0);
-    feed_event(&f, (bg_event){.kind = BG_EVENT_STORE, .node = b, .duration_ns = MS(250),
-                              .bytes = 1536});
+    feed_event(
+        &f, (bg_event){.kind = BG_EVENT_STORE, .node = b, .duration_ns = MS(250), .bytes = 1536});
     feed_end(&f, b, BG_OUTCOME_RAN, 0, MS(500));
     feed_run_end(&f, 0, MS(2000), "");
     feed_close(&f);
     fclose(out);
-    assert_non_null(strstr(text, "A:                                         1.50s (75.00%) restored\n"));
+    assert_non_null(
+        strstr(text, "A:                                         1.50s (75.00%) restored\n"));
     assert_non_null(strstr(text, "Stored in the cache:                       0.25s (1.5 KiB)\n"));
     assert_non_null(strstr(text, "Restored from the cache:                   1.50s (3.0 MiB)\n"));
     free(text);
@@ -212,7 +230,8 @@ static void test_summary(void **state)
     feed_run_end(&f, 0, MS(600), "a");
     feed_close(&f);
     char *text = read_file(path);
-    assert_ptr_equal(strstr(text, "earlier step\n# Step durations\n\n````\nTimer results\n---"), text);
+    assert_ptr_equal(strstr(text, "earlier step\n# Step durations\n\n````\nTimer results\n---"),
+                     text);
     assert_non_null(strstr(text, "Critical path: a\n````\n"));
     free(text);
     unlink(path);
@@ -271,7 +290,7 @@ static void test_numbers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_tables),  cmocka_unit_test(test_cache_lines),
+        cmocka_unit_test(test_tables),     cmocka_unit_test(test_cache_lines),
         cmocka_unit_test(test_broken_run), cmocka_unit_test(test_summary),
         cmocka_unit_test(test_unwritable), cmocka_unit_test(test_numbers),
     };
