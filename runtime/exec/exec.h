@@ -45,6 +45,7 @@ typedef struct {
 
 typedef struct {
     bg_str name; /* what is looked up: program of the TOOL record, or a command's first word */
+    uint32_t id; /* TOOL record, 0: a first word */
     bg_tool_identity identity;
 } bg_exec_tool;
 
@@ -171,6 +172,7 @@ typedef struct bg_exec {
     size_t n_order;
     bg_value *param_values[BG_MODE_COUNT], *env_values[BG_MODE_COUNT]; /* NONE: not asked for yet */
     unsigned param_depth; /* defaults that are being computed: a hostile image could make a ring */
+    BG_VEC(bg_exec_tool) tools; /* every tool that was asked for */
     bg_prefix *prefixes, *longest; /* as given to the cache; sorted, longest path first */
     size_t n_prefixes;
     bg_str out_root, work_root, log_root, path_env;
@@ -304,6 +306,16 @@ void bg_exec_bad(bg_exec *x, bg_exec_node *n, bg_outcome outcome, bg_str reason)
 /** The world (not an action) failed for this node. */
 void bg_exec_world_failed(bg_exec *x, bg_exec_node *n, const bg_error *err);
 
+/* finish.c */
+/** Unpack a node's cached outputs on a worker; a miss makes it run. */
+void bg_exec_request_restore(bg_exec *x, bg_exec_node *n);
+void bg_exec_restored(bg_exec *x, bg_exec_job *job);
+/** All that a provisional node used has succeeded: record it, store it, tell it. */
+void bg_exec_finish(bg_exec *x, bg_exec_node *n);
+void bg_exec_stored(bg_exec *x, bg_exec_job *job);
+/** Forget a result, and what was decided on it; `state` is WAIT or NEED. */
+void bg_exec_run_again(bg_exec *x, bg_exec_node *n, bg_exec_state state, bg_str reason);
+
 /* decide.c */
 /** All products it consumes are known: find out whether the node must run. HAVE, NEED, or BAD. */
 void bg_exec_decide(bg_exec *x, bg_exec_node *n);
@@ -311,7 +323,6 @@ BG_MUST_USE bool bg_exec_find_cached(bg_exec *x, bg_exec_node *n);
 
 /* process.c: one attempt of a node */
 void bg_exec_start(bg_exec *x, bg_exec_node *n);
-void bg_exec_output(bg_exec *x, bg_exec_node *n, bg_stream stream, const char *bytes, size_t len);
 void bg_exec_exited(bg_exec *x, bg_exec_node *n, const bg_host_event *event);
 void bg_exec_digested(bg_exec *x, bg_exec_job *job);
 /** Signal a running node's group; harder after a while (bg_exec_kill_harder, at n->kill_ns). */
@@ -328,6 +339,15 @@ bg_str bg_exec_text(bg_exec *x, const char *fmt, ...) BG_PRINTF(2, 3);
 /* depfile.c */
 /** BG_E_ACTION if the node's dependency file lists something undeclared; BG_OK if it has none. */
 BG_MUST_USE bg_status bg_exec_check_depfile(bg_exec *x, bg_exec_node *n, bg_error *err);
+
+/* child.c */
+/** Start the node's next command (n->cmd); n->proc on success. */
+BG_MUST_USE bg_status bg_exec_spawn(bg_exec *x, bg_exec_node *n, bg_error *err);
+
+/* output.c */
+void bg_exec_output(bg_exec *x, bg_exec_node *n, bg_stream stream, const char *bytes, size_t len);
+/** The last line, which may lack its newline. */
+void bg_exec_flush_output(bg_exec *x, bg_exec_node *n);
 
 /* signal.c: what a process says about itself */
 /** One line of standard error of a node with signal = rustc-json: bytes to show are appended to `shown`, an announced output's

@@ -9,12 +9,17 @@
 
 #include "bgraph/image.h"
 
+#ifndef TEST_ROWS
+#define TEST_ROWS 32
+#endif
+
 typedef struct {
     const char *name; /* NULL ends the rows */
     const char *word, *script;
     const char *outs[4];   /* "x", "dir:x", "early:x" */
     const char *uses[4];   /* "node:link", "node:early" */
     const char *inputs[4]; /* below the root file's directory */
+    const char *depfile;   /* name of an output */
     uint32_t retry, cpus, timeout_s, signal;
     bool off, pad;
 } test_node;
@@ -28,7 +33,8 @@ typedef struct {
     bg_image_writer *w;
     const test_node *rows;
     uint32_t span, tool, file, rule;
-    uint32_t first_out[32], first_prod[32], first_edge[32], cmd[32], n_outs[32], n_prods[32], n_edges[32];
+    uint32_t first_out[TEST_ROWS], first_prod[TEST_ROWS], first_edge[TEST_ROWS], cmd[TEST_ROWS], n_outs[TEST_ROWS],
+        n_prods[TEST_ROWS], n_edges[TEST_ROWS];
 } test_builder;
 
 static inline uint32_t test_str(bg_image_writer *w, const char *s)
@@ -164,12 +170,22 @@ static inline uint32_t test_false(test_builder *b)
     return bg_image_prog_end(b->w, b->span);
 }
 
+static inline uint32_t test_depfile(test_builder *b, uint32_t row)
+{
+    if (b->rows[row].depfile == NULL)
+        return 0;
+    bg_image_prog_begin(b->w);
+    bg_image_op(b->w, BG_OP_OUT, b->first_out[row] + test_find_out(b, row, b->rows[row].depfile));
+    return bg_image_prog_end(b->w, b->span);
+}
+
 static inline void test_add_node(test_builder *b, uint32_t row)
 {
     const test_node *n = &b->rows[row];
     bg_img_nodes node = {.name = test_str(b->w, n->name),
                          .label = test_str(b->w, n->name),
                          .when = n->off ? test_false(b) : 0,
+                         .depfile = test_depfile(b, row),
                          .cmds = b->cmd[row],
                          .n_cmds = 1,
                          .prods = b->first_prod[row],
