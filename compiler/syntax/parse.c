@@ -169,6 +169,14 @@ static bool starts_item(const parser *p, bg_token t, uint32_t base)
     }
 }
 
+/* A line that looks like an item without its `=`. Good enough to go on at, after a mistake. */
+static bool looks_like_item(const parser *p, bg_token t, uint32_t base)
+{
+    int next = p->next.kind;
+    bool value = next == BG_T_COLON || next == BG_T_STR_BEGIN || next == BG_T_INT || next == BG_T_UNIT;
+    return t.first && t.kind == BG_T_NAME && p->b.n_open == base && value;
+}
+
 static bool has_block(int kind)
 {
     return kind == BG_T_TOOL || kind == BG_T_SOURCE || kind == BG_T_TEMPLATE || kind == BG_T_GROUP || kind == BG_T_STAGE ||
@@ -204,7 +212,7 @@ static bg_token recover(parser *p, bg_token t)
     uint32_t mistake = t.offset;
     for (;; t = advance(p)) {
         uint32_t base = base_of(b);
-        bool item = (t.offset != mistake || t.first) && starts_item(p, t, base);
+        bool item = (t.offset != mistake || t.first) && (starts_item(p, t, base) || looks_like_item(p, t, base));
         if (t.kind == BG_T_END || stopped(p) || item) {
             sync_at(p, t, base);
             return t;
