@@ -262,6 +262,9 @@ static const limit_case limits[] = {
     {"doubling strings", B "let a0 = \"aaaaaaaaaaaaaaaa\"\n", "let a%d = a%d + a%d\n", "stage s { run = [a60] }", 60},
     {"doubling lists", B "let a0 = [1]\n", "let a%d = a%d + a%d\n", S "cpus = len(a60) }", 60},
     {"long chain", B "let a0 = 1\n", "let a%d = a%d + 0 * a%d\n", S "cpus = a20000 }", 20000},
+    {"long chain, last first", B "let z = a20000\nlet a0 = 1\n", "let a%d = [a%d][0]\n", S "cpus = z }", 20000},
+    {"long chain of stages, last first", B "let z = a3000.v\nstage a0 { run = [\"x\"] provide v = [1] }\n",
+     "stage a%d { run = [\"x\"] provide v = unique([..a%d.v for i in [1]]) }\n", S "cpus = len(z) }", 3000},
     {"long chain of what is not known", B "env E : str = \"\"\nlet a0 = [E]\n", "let a%d = [if E == \"\" then a%d[0] else a%d[0]]\n",
      "stage s { run = [..a3000] }", 3000},
 };
