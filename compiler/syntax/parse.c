@@ -12,6 +12,7 @@ typedef struct {
     void *lemon;
     uint32_t indent;    /* of the line of the token in hand */
     bool header;        /* in the head of an item that has a block */
+    uint32_t mistake;   /* 1 + offset of the last one; 0: none yet */
     uint32_t n_missing; /* `{` without a `}` in the whole file; UINT32_MAX: not counted yet */
 } parser;
 
@@ -209,7 +210,10 @@ static void sync_at(parser *p, bg_token t, uint32_t base)
 static bg_token recover(parser *p, bg_token t)
 {
     bg_builder *b = &p->b;
+    if (p->mistake == t.offset + 1 && t.kind != BG_T_END) /* going on there did not help: every recovery makes way */
+        t = advance(p);
     uint32_t mistake = t.offset;
+    p->mistake = mistake + 1;
     for (;; t = advance(p)) {
         uint32_t base = base_of(b);
         bool item = (t.offset != mistake || t.first) && (starts_item(p, t, base) || looks_like_item(p, t, base));
@@ -218,7 +222,7 @@ static bg_token recover(parser *p, bg_token t)
             return t;
         }
         if (t.kind == BG_T_LBRACE && p->header && b->n_open == base) {
-            b->error = false;
+            b->error = p->header = false;
             feed(p, made(t, BG_T_SYNC_BLOCK));
             bg_lemon_recovered(p->lemon);
             return t;

@@ -173,6 +173,8 @@ static const struct {
     {"bgraph 1\nuse \"{a}\"\nlet m = {\"{b}\": 1}", "211@13 211@28"},
     {"bgraph 1\nlet a = \xff", "101@17 203@17"},
     {"bgraph 1\nlet a = [1\n", "204@20"},
+    {"bgraph 1\nstage s { env { stage x { } A = 1 B 2 } }", "203@31 207@45"},
+    {"bgraph 1\nstage s { env { A = ] B = 1 } run = 1 }", "203@29"},
 };
 
 static void diagnostics(void **state)
