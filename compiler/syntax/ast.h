@@ -29,6 +29,7 @@ struct bg_ast {
     bg_str doc;        /* doc comment before a declaration: lines without "## ", joined by '\n' */
     int64_t ival;
     uint32_t n_kids;
+    uint32_t depth;    /* levels below and with this one: bounded, so walkers may recurse */
     bg_ast **kids;
 };
 

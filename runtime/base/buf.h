@@ -26,7 +26,7 @@ void bg_buf_str(bg_buf *buf, bg_str s);
 void bg_buf_u32(bg_buf *buf, uint32_t v); /* little-endian */
 void bg_buf_u64(bg_buf *buf, uint64_t v);
 void bg_buf_printf(bg_buf *buf, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-void bg_buf_vprintf(bg_buf *buf, const char *fmt, va_list ap);
+void bg_buf_vprintf(bg_buf *buf, const char *fmt, va_list ap) __attribute__((format(printf, 2, 0)));
 /** JSON string literal with quotes; invalid UTF-8 bytes become U+FFFD. */
 void bg_buf_json(bg_buf *buf, bg_str s);
 bg_str bg_buf_view(const bg_buf *buf);

@@ -48,6 +48,7 @@ struct bg_diags {
     bg_diag **at;
     uint32_t n, cap;
     uint32_t n_errors, n_warnings;
+    bg_diag spare; /* handed out when one can't be kept; never rendered */
     bool failed; /* memory ran out */
     bool too_many; /* the limit (100 errors) was passed; later ones are counted only */
 };

@@ -1,0 +1,3 @@
+fn main() {
+    println!("{} {}", util::greeting(), shout::shout!("world"));
+}

@@ -1,0 +1,3 @@
+pub fn greeting() -> String {
+    "hello".to_string()
+}

@@ -1,0 +1,599 @@
+/* The scheduler: every node is a small state machine (bg_exec_state), `advance` takes it as far as it can go, and whatever may
+ * let another node go further touches that one. Among nodes that are ready the one with the longest path to an end starts first.
+ *
+ * A node whose result was read from the state or the cache may still have to run (its artifact is damaged, or can't be relocated
+ * here). Then it, and what was decided on its digests, is decided again; so NODE_END of such nodes is told late, when nothing they
+ * stand on can change (`is_firm`) or at the end. */
+#include <signal.h>
+#include <stdlib.h>
+
+#include "exec/exec.h"
+
+void bg_exec_touch(bg_exec *x, uint32_t node)
+{
+    if (x->nodes[node].is_queued)
+        return;
+    x->nodes[node].is_queued = BG_VEC_PUSH(&x->touched, node);
+    if (!x->nodes[node].is_queued)
+        x->fatal = bg_error_set(&x->fatal_error, BG_E_NOMEM, "out of memory");
+}
+
+void bg_exec_touch_consumers(bg_exec *x, const bg_exec_node *n)
+{
+    for (size_t i = 0; i < n->n_consumers; i++)
+        bg_exec_touch(x, n->consumers[i]);
+}
+
+static bg_exec_node *producer(bg_exec *x, const bg_exec_node *n, size_t use)
+{
+    return &x->nodes[x->graph->prods[n->uses[use].prod].node];
+}
+
+/* ---- failure ---- */
+
+void bg_exec_bad(bg_exec *x, bg_exec_node *n, bg_outcome outcome, bg_str reason)
+{
+    n->state = BG_NODE_BAD;
+    n->has_result = false;
+    if (outcome == BG_OUTCOME_FAILED && x->first_failed == 0)
+        x->first_failed = n->id;
+    if (outcome == BG_OUTCOME_FAILED && !x->options->keep_going)
+        x->stop = true;
+    bg_exec_report_end(x, n, outcome, reason);
+    bg_exec_touch_consumers(x, n);
+}
+
+void bg_exec_world_failed(bg_exec *x, bg_exec_node *n, const bg_error *err)
+{
+    if (err->status == BG_E_USAGE || err->status == BG_E_LIMIT || err->status == BG_E_DIAGNOSED)
+        x->usage_failed = true;
+    else
+        x->world_failed = true;
+    bg_exec_bad(x, n, BG_OUTCOME_FAILED,
+                bg_exec_text(x, "%s", err->text[0] != '\0' ? err->text : bg_status_text(err->status)));
+}
+
+static const bg_exec_node *bad_producer(bg_exec *x, const bg_exec_node *n)
+{
+    for (size_t i = 0; i < n->n_uses; i++) {
+        if (producer(x, n, i)->state == BG_NODE_BAD)
+            return producer(x, n, i);
+    }
+    return NULL;
+}
+
+static bg_str because(bg_exec *x, const bg_exec_node *bad)
+{
+    return bg_exec_text(x, "because `%.*s` did not succeed", BG_FMT(bad->name));
+}
+
+/* ---- results that turned out to be unusable ---- */
+
+/* What was decided on this node's digests is decided again. Nodes that run go on: they are checked when they end. */
+static void forget_consumers(bg_exec *x, const bg_exec_node *first)
+{
+    BG_VEC(uint32_t) todo = {0};
+    bool ok = BG_VEC_PUSH(&todo, first->id);
+    while (ok && todo.n > 0) {
+        const bg_exec_node *n = &x->nodes[todo.at[--todo.n]];
+        for (size_t i = 0; i < n->n_consumers && ok; i++) {
+            bg_exec_node *c = &x->nodes[n->consumers[i]];
+            bool early = c->state == BG_NODE_NEED || c->state == BG_NODE_READY || c->state == BG_NODE_HAVE;
+            if (!early || c->is_reported)
+                continue;
+            const bg_img_nodes *image = bg_exec_image(x, c);
+            for (uint32_t p = 0; p < image->n_prods; p++)
+                x->products[image->prods + p].known = false;
+            c->state = BG_NODE_WAIT;
+            c->has_result = c->is_cached = c->from_state = c->on_disk = false;
+            bg_exec_touch(x, c->id);
+            ok = BG_VEC_PUSH(&todo, c->id);
+        }
+    }
+    BG_VEC_CLEAR(&todo);
+    if (!ok)
+        x->fatal = bg_error_set(&x->fatal_error, BG_E_NOMEM, "out of memory");
+}
+
+static void run_again(bg_exec *x, bg_exec_node *n, bg_exec_state state, bg_str reason)
+{
+    const bg_img_nodes *image = bg_exec_image(x, n);
+    for (uint32_t p = 0; p < image->n_prods; p++)
+        x->products[image->prods + p].known = false;
+    n->state = state;
+    n->reason = reason;
+    n->has_result = n->is_cached = n->from_state = n->on_disk = false;
+    forget_consumers(x, n);
+    bg_exec_touch(x, n->id);
+}
+
+/* ---- restoring ---- */
+
+static void request_restore(bg_exec *x, bg_exec_node *n)
+{
+    bg_error why = {0};
+    if (n->is_restoring || x->stop)
+        return;
+    if (!n->is_cached && !bg_exec_find_cached(x, n)) {
+        run_again(x, n, BG_NODE_NEED, BG_STR("its outputs are neither here nor in the cache"));
+        return;
+    }
+    if (bg_fs_mkdirs_parent(n->out_dir.ptr, &why) != BG_OK || bg_exec_submit_restore(x, n, &why) != BG_OK)
+        bg_exec_world_failed(x, n, &why);
+    else
+        n->is_restoring = true;
+}
+
+static bool is_miss(bg_status status)
+{
+    return status == BG_E_CORRUPT || status == BG_E_RELOCATE || status == BG_E_UNSAFE || status == BG_E_NOENT ||
+           status == BG_E_VERSION;
+}
+
+static void restore_failed(bg_exec *x, bg_exec_node *n, const bg_exec_job *job)
+{
+    if (!is_miss(job->status)) {
+        bg_exec_world_failed(x, n, &job->error);
+        return;
+    }
+    bg_exec_message(x, n->id, true, "%.*s: its cached output can't be used, so it runs: %s", BG_FMT(n->name),
+                    job->error.text);
+    n->cache_failed = true;
+    run_again(x, n, BG_NODE_NEED, BG_STR("its cached output can't be used"));
+}
+
+static void restored(bg_exec *x, bg_exec_job *job)
+{
+    bg_exec_node *n = job->node;
+    bg_error why = {0};
+    n->is_restoring = false;
+    if (n->state != BG_NODE_HAVE) {
+        bg_exec_touch(x, n->id);
+        return;
+    }
+    if (job->status != BG_OK) {
+        restore_failed(x, n, job);
+        return;
+    }
+    n->on_disk = n->was_restored = true;
+    bg_exec_emit(x, (bg_event){.kind = BG_EVENT_RESTORE,
+                               .node = n->id,
+                               .duration_ns = job->took_ns,
+                               .bytes = job->entry.size_bytes});
+    if (bg_exec_link_out(x, n, &why) != BG_OK || bg_exec_record_save(x, n, &why) != BG_OK) {
+        bg_exec_world_failed(x, n, &why);
+        return;
+    }
+    bg_exec_touch(x, n->id);
+    bg_exec_touch_consumers(x, n);
+}
+
+/* ---- publishing ---- */
+
+/* An input that changed while the node ran: nobody knows which content its outputs are of. */
+static const bg_exec_input *changed_input(bg_exec *x, const bg_exec_node *n)
+{
+    for (size_t i = 0; i < n->n_inputs; i++) {
+        const bg_exec_input *in = &n->inputs[i];
+        bool same = false;
+        if (bg_key_unchanged(x->keyer, in->is_git, in->abs_dir, in->rel, &in->digest, &same, NULL) != BG_OK || !same)
+            return in;
+    }
+    return NULL;
+}
+
+static void store(bg_exec *x, bg_exec_node *n)
+{
+    bg_error why = {0};
+    if (!x->cache_write || bg_exec_image(x, n)->no_cache != 0)
+        return;
+    n->is_storing = bg_exec_submit_store(x, n, &why) == BG_OK;
+    if (!n->is_storing)
+        bg_exec_message(x, n->id, true, "%.*s: not stored in the cache: %s", BG_FMT(n->name), why.text);
+}
+
+static void done(bg_exec *x, bg_exec_node *n)
+{
+    n->state = BG_NODE_DONE;
+    bg_exec_report_end(x, n, BG_OUTCOME_RAN, (bg_str){"", 0});
+    bg_exec_touch_consumers(x, n);
+}
+
+/* Rules that forbid what they do not cover make storing part of succeeding. */
+static bool must_store(const bg_exec_node *n)
+{
+    return n->is_storing && (n->rule.survivors == BG_SURVIVORS_DENY || n->rule.longer == BG_LONGER_DENY);
+}
+
+static void finish(bg_exec *x, bg_exec_node *n)
+{
+    bg_error why = {0};
+    const bg_exec_input *changed = changed_input(x, n);
+    n->is_stored = true;
+    if (bg_fs_remove(n->work_dir.ptr, &why) != BG_OK)
+        bg_exec_message(x, n->id, true, "%.*s: cannot clean up its work directory: %s", BG_FMT(n->name), why.text);
+    bg_exec_duration_save(x, n);
+    if (changed != NULL) {
+        bg_keyer_forget(x->keyer, changed->path);
+        bg_exec_message(x, n->id, true,
+                        "%.*s: %.*s changed while it ran, so its outputs are not stored and it runs again next time",
+                        BG_FMT(n->name), BG_FMT(changed->path));
+    } else if (bg_exec_record_save(x, n, &why) != BG_OK) {
+        bg_exec_world_failed(x, n, &why);
+        return;
+    } else {
+        store(x, n);
+    }
+    if (!must_store(n))
+        done(x, n);
+}
+
+static void stored(bg_exec *x, bg_exec_job *job)
+{
+    bg_exec_node *n = job->node;
+    bool deny = must_store(n) && n->state == BG_NODE_PROVISIONAL;
+    n->is_storing = false;
+    if (job->status == BG_OK)
+        bg_exec_emit(x, (bg_event){.kind = BG_EVENT_STORE,
+                                   .node = n->id,
+                                   .duration_ns = job->took_ns,
+                                   .bytes = job->entry.packed_bytes});
+    if (deny && job->status == BG_E_RELOCATE) {
+        if (bg_exec_record_drop(x, n, NULL) != BG_OK)
+            x->world_failed = true;
+        bg_exec_discard(x, n);
+        bg_exec_bad(x, n, BG_OUTCOME_FAILED, bg_exec_text(x, "%s", job->error.text));
+        return;
+    }
+    if (job->status != BG_OK)
+        bg_exec_message(x, n->id, true, "%.*s: not stored in the cache: %s", BG_FMT(n->name), job->error.text);
+    if (job->status == BG_E_NOSPACE || job->status == BG_E_ACCESS)
+        x->cache_write = false;
+    if (deny)
+        done(x, n);
+}
+
+/* ---- the state machine ---- */
+
+static bool is_good(const bg_exec_node *n)
+{
+    return n->state == BG_NODE_DONE || n->state == BG_NODE_HAVE;
+}
+
+static bool has_files(const bg_exec_node *n)
+{
+    return n->state == BG_NODE_HAVE ? n->on_disk : true;
+}
+
+static void advance_wait(bg_exec *x, bg_exec_node *n)
+{
+    for (size_t i = 0; i < n->n_uses; i++) {
+        if (!x->products[n->uses[i].prod].known)
+            return;
+    }
+    bg_exec_decide(x, n);
+}
+
+static void advance_need(bg_exec *x, bg_exec_node *n)
+{
+    bool ready = !n->is_restoring;
+    for (size_t i = 0; i < n->n_uses && n->state == BG_NODE_NEED; i++) {
+        bg_exec_node *p = producer(x, n, i);
+        if (has_files(p))
+            continue;
+        ready = false;
+        request_restore(x, p);
+    }
+    if (!ready || n->state != BG_NODE_NEED)
+        return;
+    n->state = BG_NODE_READY;
+    if (!BG_VEC_PUSH(&x->ready, n->id))
+        x->fatal = bg_error_set(&x->fatal_error, BG_E_NOMEM, "out of memory");
+}
+
+static void advance_provisional(bg_exec *x, bg_exec_node *n)
+{
+    if (n->is_stored)
+        return;
+    for (size_t i = 0; i < n->n_uses; i++) {
+        if (!is_good(producer(x, n, i)))
+            return;
+    }
+    for (size_t i = 0; i < n->n_uses; i++) {
+        const bg_exec_product *p = &x->products[n->uses[i].prod];
+        if (p->known && bg_digest_eq(&p->digest, &n->uses[i].digest))
+            continue;
+        bg_exec_discard(x, n);
+        run_again(x, n, BG_NODE_WAIT, BG_STR("a product that it used was made again and differs"));
+        return;
+    }
+    finish(x, n);
+}
+
+static void advance_firm(bg_exec *x, bg_exec_node *n)
+{
+    if (n->is_firm || !has_files(n))
+        return;
+    for (size_t i = 0; i < n->n_uses; i++) {
+        if (!producer(x, n, i)->is_firm)
+            return;
+    }
+    n->is_firm = true;
+    if (n->state == BG_NODE_HAVE)
+        bg_exec_report_end(x, n, n->was_restored ? BG_OUTCOME_RESTORED : n->from_state ? BG_OUTCOME_UP_TO_DATE : BG_OUTCOME_CACHED,
+                           (bg_str){"", 0});
+    bg_exec_touch_consumers(x, n);
+}
+
+/* Already at work: stop it, and say why when it has ended. */
+static void doom(bg_exec *x, bg_exec_node *n, bg_str reason)
+{
+    if (n->is_doomed)
+        return;
+    n->is_doomed = true;
+    n->fail_reason = reason;
+    bg_exec_kill(x, n, SIGTERM);
+}
+
+static void advance_blocked(bg_exec *x, bg_exec_node *n, const bg_exec_node *bad)
+{
+    switch (n->state) {
+    case BG_NODE_WAIT:
+    case BG_NODE_NEED:
+    case BG_NODE_READY:
+        bg_exec_bad(x, n, BG_OUTCOME_SKIPPED, because(x, bad));
+        break;
+    case BG_NODE_RUNNING:
+    case BG_NODE_CHECKING:
+        doom(x, n, because(x, bad));
+        break;
+    case BG_NODE_PROVISIONAL:
+        bg_exec_discard(x, n);
+        bg_exec_bad(x, n, BG_OUTCOME_CANCELLED, because(x, bad));
+        break;
+    case BG_NODE_IDLE:
+    case BG_NODE_HAVE:
+    case BG_NODE_DONE:
+    case BG_NODE_BAD:
+    case BG_NODE_SWITCHED_OFF:
+        break;
+    }
+}
+
+static void advance(bg_exec *x, bg_exec_node *n)
+{
+    const bg_exec_node *bad = bad_producer(x, n);
+    if (bad != NULL && n->state != BG_NODE_HAVE) {
+        advance_blocked(x, n, bad);
+        return;
+    }
+    switch (n->state) {
+    case BG_NODE_WAIT:
+        advance_wait(x, n);
+        break;
+    case BG_NODE_NEED:
+        advance_need(x, n);
+        break;
+    case BG_NODE_PROVISIONAL:
+        advance_provisional(x, n);
+        break;
+    case BG_NODE_HAVE:
+        if (n->is_target && !n->on_disk)
+            request_restore(x, n);
+        else
+            advance_firm(x, n);
+        break;
+    case BG_NODE_DONE:
+        advance_firm(x, n);
+        break;
+    case BG_NODE_SWITCHED_OFF:
+        bg_exec_report_end(x, n, BG_OUTCOME_OFF, (bg_str){"", 0});
+        break;
+    case BG_NODE_IDLE:
+    case BG_NODE_READY:
+    case BG_NODE_RUNNING:
+    case BG_NODE_CHECKING:
+    case BG_NODE_BAD:
+        break;
+    }
+}
+
+/* Oldest first, so that producers are told of before their consumers. */
+static void drain(bg_exec *x)
+{
+    for (size_t i = 0; i < x->touched.n && x->fatal == BG_OK; i++) {
+        bg_exec_node *n = &x->nodes[x->touched.at[i]];
+        n->is_queued = false;
+        advance(x, n);
+    }
+    x->touched.n = 0;
+}
+
+/* ---- starting ---- */
+
+static bool goes_first(const bg_exec_node *a, const bg_exec_node *b)
+{
+    return a->priority_ns != b->priority_ns ? a->priority_ns > b->priority_ns : a->id < b->id;
+}
+
+static bg_exec_node *best_ready(bg_exec *x, size_t *at)
+{
+    bg_exec_node *best = NULL;
+    for (size_t i = 0; i < x->ready.n;) {
+        bg_exec_node *n = &x->nodes[x->ready.at[i]];
+        if (n->state != BG_NODE_READY) {
+            x->ready.at[i] = x->ready.at[--x->ready.n];
+            continue;
+        }
+        if (best == NULL || goes_first(n, best)) {
+            best = n;
+            *at = i;
+        }
+        i++;
+    }
+    return best;
+}
+
+static uint32_t slots_of(const bg_exec *x, const bg_exec_node *n)
+{
+    uint32_t cpus = bg_exec_image(x, n)->cpus, jobs = (uint32_t)x->options->jobs;
+    return cpus < 1 ? 1 : cpus > jobs ? jobs : cpus;
+}
+
+/* In strict order: a node that needs many slots is not starved by small ones. */
+static void start_ready(bg_exec *x)
+{
+    while (!x->stop && x->slots_free > 0 && x->fatal == BG_OK) {
+        size_t at = 0;
+        bg_exec_node *n = best_ready(x, &at);
+        if (n == NULL || slots_of(x, n) > x->slots_free)
+            return;
+        x->ready.at[at] = x->ready.at[--x->ready.n];
+        bg_exec_start(x, n);
+        drain(x);
+    }
+}
+
+/* ---- waiting ---- */
+
+static uint64_t next_deadline(const bg_exec *x)
+{
+    uint64_t least = UINT64_MAX;
+    for (size_t i = 0; i < x->running.n; i++) {
+        const bg_exec_node *n = &x->nodes[x->running.at[i]];
+        least = n->deadline_ns < least ? n->deadline_ns : least;
+        least = n->kill_ns < least ? n->kill_ns : least;
+    }
+    return least;
+}
+
+static void check_timers(bg_exec *x)
+{
+    uint64_t now = x->host->now_ns(x->host);
+    for (size_t i = 0; i < x->running.n; i++) {
+        bg_exec_node *n = &x->nodes[x->running.at[i]];
+        if (n->proc != 0 && n->kill_ns <= now)
+            bg_exec_kill_harder(x, n);
+        if (n->proc != 0 && n->deadline_ns <= now)
+            bg_exec_time_out(x, n);
+    }
+}
+
+static void interrupt(bg_exec *x, int number)
+{
+    x->stop = x->interrupted = true;
+    x->n_interrupts++;
+    if (x->n_interrupts == 1)
+        bg_exec_message(x, 0, true, "interrupted: waiting for what runs to stop; interrupt again to kill it");
+    for (size_t i = 0; i < x->running.n; i++) {
+        bg_exec_node *n = &x->nodes[x->running.at[i]];
+        n->is_doomed = true;
+        n->fail_reason = BG_STR("the run was interrupted");
+        bg_exec_kill(x, n, x->n_interrupts > 1 ? SIGKILL : number == SIGINT ? SIGINT : SIGTERM);
+    }
+}
+
+static void job_done(bg_exec *x, bg_exec_job *job)
+{
+    x->n_jobs--;
+    switch (job->kind) {
+    case BG_JOB_DIGEST:
+    case BG_JOB_EARLY:
+        bg_exec_digested(x, job);
+        return;
+    case BG_JOB_STORE:
+        stored(x, job);
+        break;
+    case BG_JOB_RESTORE:
+        restored(x, job);
+        break;
+    }
+    bg_exec_job_free(job);
+}
+
+static void handle(bg_exec *x, const bg_host_event *e)
+{
+    switch (e->kind) {
+    case BG_HOST_TIMER:
+        break;
+    case BG_HOST_OUTPUT:
+        bg_exec_output(x, e->tag, e->stream, e->bytes, e->n);
+        break;
+    case BG_HOST_EXIT:
+        bg_exec_exited(x, e->tag, e);
+        break;
+    case BG_HOST_JOB:
+        job_done(x, e->tag);
+        break;
+    case BG_HOST_INTERRUPT:
+        interrupt(x, e->signal);
+        break;
+    }
+}
+
+static void settle_rest(bg_exec *x)
+{
+    bg_str why = x->interrupted ? BG_STR("the run was interrupted")
+                 : x->first_failed != 0
+                     ? bg_exec_text(x, "not started, because `%.*s` failed", BG_FMT(x->nodes[x->first_failed].name))
+                     : BG_STR("not started");
+    for (size_t i = 0; i < x->n_order; i++) {
+        bg_exec_node *n = &x->nodes[x->order[i]];
+        if (n->is_reported)
+            continue;
+        if (n->state == BG_NODE_HAVE) {
+            bg_exec_report_end(x, n,
+                               n->was_restored ? BG_OUTCOME_RESTORED
+                               : n->from_state ? BG_OUTCOME_UP_TO_DATE
+                                               : BG_OUTCOME_CACHED,
+                               (bg_str){"", 0});
+        } else if (n->state == BG_NODE_PROVISIONAL) {
+            bg_exec_discard(x, n);
+            bg_exec_report_end(x, n, BG_OUTCOME_CANCELLED, why);
+        } else {
+            bg_exec_report_end(x, n, BG_OUTCOME_SKIPPED, why);
+        }
+    }
+}
+
+/* A failure of ours: kill everything and wait for it, so that nothing is left behind. */
+static void abandon(bg_exec *x)
+{
+    x->stop = true;
+    for (size_t i = 0; i < x->running.n; i++) {
+        bg_exec_node *n = &x->nodes[x->running.at[i]];
+        n->is_doomed = true;
+        n->fail_reason = BG_STR("the run could not go on");
+        bg_exec_kill(x, n, SIGKILL);
+    }
+}
+
+static bool is_busy(const bg_exec *x)
+{
+    return x->running.n > 0 || x->n_jobs > 0;
+}
+
+bg_status bg_exec_schedule(bg_exec *x, bg_error *err)
+{
+    x->slots_free = (uint32_t)x->options->jobs;
+    for (size_t i = 0; i < x->n_order; i++)
+        bg_exec_touch(x, x->order[i]);
+    for (;;) {
+        drain(x);
+        start_ready(x);
+        if (x->fatal != BG_OK)
+            abandon(x);
+        if (!is_busy(x) && (x->touched.n == 0 || x->fatal != BG_OK))
+            break;
+        if (x->touched.n > 0 && x->fatal == BG_OK)
+            continue;
+        bg_host_event e;
+        BG_TRY(x->host->wait(x->host, next_deadline(x), &e, err));
+        handle(x, &e);
+        check_timers(x);
+    }
+    settle_rest(x);
+    if (x->fatal != BG_OK && err != NULL)
+        *err = x->fatal_error;
+    return x->fatal;
+}

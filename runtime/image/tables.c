@@ -1,0 +1,42 @@
+#include "image/tables.h"
+
+/* The tables name section ids by tag (STRI) and enum bounds by constant; both come through these. */
+#define TARGET_U32(t) 0
+#define TARGET_ENUM(t) (uint32_t)(t)
+#define TARGET_REF(t) BG_SEC_##t
+#define TARGET_REF0(t) BG_SEC_##t
+#define TARGET_FIRST(t) BG_SEC_##t
+#define TARGET_COUNT(t) BG_SEC_##t
+
+#define BG_BYTES(tag, member, doc)
+#define BG_SECTION(tag, member, doc) static const bg_field_info fields_##member[] = {
+#define BG_FIELD(tag, member, field, shape, target, doc) {#field, BG_SHAPE_##shape, TARGET_##shape(target)},
+#define BG_SECTION_END(tag, member) };
+#include "image/sections.def"
+#undef BG_BYTES
+#undef BG_SECTION
+#undef BG_FIELD
+#undef BG_SECTION_END
+
+const bg_section_info bg_section_table[BG_SEC_COUNT] = {
+    [BG_SEC_NONE] = {"", "", false, 0, NULL},
+#define BG_BYTES(tag, member, doc) [BG_SEC_##tag] = {#tag, #member, true, 0, NULL},
+#define BG_SECTION(tag, member, doc)                                                               \
+    [BG_SEC_##tag] = {#tag, #member, false, sizeof fields_##member / sizeof fields_##member[0], fields_##member},
+#define BG_FIELD(tag, member, field, shape, target, doc)
+#define BG_SECTION_END(tag, member)
+#include "image/sections.def"
+#undef BG_BYTES
+#undef BG_SECTION
+#undef BG_FIELD
+#undef BG_SECTION_END
+};
+
+#define TARGET_NONE(t) 0
+#define TARGET_JUMP(t) 0
+const bg_op_info bg_op_table[BG_OP_COUNT] = {
+#define BG_OP(name, mnemonic, shape, target, pops, pushes, doc)                                    \
+    [BG_OP_##name] = {mnemonic, BG_OPERAND_##shape, TARGET_##shape(target), pops, pushes},
+#include "image/ops.def"
+#undef BG_OP
+};
