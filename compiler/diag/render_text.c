@@ -1,6 +1,4 @@
 /* Diagnostics for people: a headline, the place, the line with a caret below it, secondary places, help. */
-#include <stdio.h>
-
 #include "bgraph/diag.h"
 #include "diag/window.h"
 
@@ -16,13 +14,19 @@ static const bg_source *source_of(const renderer *r, bg_span span)
     return span.file > 0 && span.file <= r->n_sources ? r->sources[span.file - 1] : NULL;
 }
 
+/* From 1; 0 without a place. The column is not wanted: counting it takes as long as the line. */
 static uint32_t line_of(const renderer *r, bg_span span)
 {
-    uint32_t line = 0, column = 0;
     const bg_source *source = source_of(r, span);
-    if (source != NULL)
-        bg_source_locate(source, span.offset, &line, &column);
-    return line;
+    uint32_t low = 0, high = source == NULL ? 0 : source->n_lines;
+    while (low < high) { /* the first line that starts behind the offset */
+        uint32_t middle = low + (high - low) / 2;
+        if (source->lines[middle] <= span.offset)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
 }
 
 /* Cells of the widest line number of a diagnostic. */
@@ -90,20 +94,35 @@ static void bar(const renderer *r, int gutter)
     bg_buf_printf(r->out, "%s%*s |%s\n", r->blue, gutter, "", r->reset);
 }
 
-/* Secondary places; in another file, with its name. */
-static void labels(const renderer *r, const bg_diag *diag, int gutter)
+/* Between two snippets of one file. */
+static void gap(const renderer *r, bg_span from, bg_span to)
+{
+    uint32_t a = line_of(r, from), b = line_of(r, to);
+    if (b > a + 1 || a > b + 1)
+        bg_buf_printf(r->out, "%s...%s\n", r->blue, r->reset);
+}
+
+static bool is_before(const bg_diag *diag, const bg_diag_label *label)
+{
+    return label->span.file == diag->span.file && label->span.offset < diag->span.offset;
+}
+
+/* Secondary places, before or behind the primary one; those in another file with its name. */
+static void labels(const renderer *r, const bg_diag *diag, int gutter, bool before)
 {
     for (uint32_t i = 0; i < diag->n_labels; i++) {
         const bg_diag_label *label = &diag->labels[i];
-        if (source_of(r, label->span) == NULL)
+        if (source_of(r, label->span) == NULL || is_before(diag, label) != before)
             continue;
         if (label->span.file != diag->span.file) {
             arrow(r, label->span, gutter, "::: ");
             bar(r, gutter);
-        } else {
-            bg_buf_printf(r->out, "%s%*s...%s\n", r->blue, gutter > 1 ? gutter - 1 : 0, "", r->reset);
+        } else if (!before) {
+            gap(r, diag->span, label->span);
         }
         snippet(r, label->span, gutter, '-', r->blue, label->text);
+        if (before)
+            gap(r, label->span, diag->span);
     }
 }
 
@@ -117,9 +136,10 @@ static void render(const renderer *r, const bg_diag *diag)
     if (source_of(r, diag->span) != NULL) {
         arrow(r, diag->span, gutter, "--> ");
         bar(r, gutter);
+        labels(r, diag, gutter, true);
         snippet(r, diag->span, gutter, '^', r->primary, (bg_str){0});
     }
-    labels(r, diag, gutter);
+    labels(r, diag, gutter, false);
     if (diag->help.len != 0) {
         bg_buf_printf(r->out, "%s%*s =%s help: ", r->blue, gutter, "", r->reset);
         bg_buf_str(r->out, diag->help);

@@ -89,6 +89,7 @@ bg_diag *bg_diag_push(bg_diags *diags, bg_diag_code code, bg_span span, uint32_t
     return diag;
 }
 
+static bg_str format(bg_diags *diags, const char *fmt, va_list ap) __attribute__((format(printf, 2, 0)));
 static bg_str format(bg_diags *diags, const char *fmt, va_list ap)
 {
     bg_buf out = {0};

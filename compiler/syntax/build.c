@@ -226,11 +226,12 @@ static const char *place_name(bg_ast_kind place)
     return "this block";
 }
 
-/* Diagnose an item that does not belong; it becomes an ERROR. */
-static void check_place(bg_builder *b, bg_ast_kind place, bg_ast *item)
+static void diagnose_place(bg_builder *b, bg_ast_kind place, const bg_ast *item)
 {
-    if (item == NULL || may_hold(place, item->kind))
+    if (b->diags->too_many) { /* only counted */
+        bg_diag_push(b->diags, BG_D_MISPLACED_ITEM, item->span, 0);
         return;
+    }
     const char *word = item->kind == BG_AST_ENV_BLOCK ? "env {" : bg_ast_kind_name(item->kind);
     bg_str name = item->kind == BG_AST_SET ? item->text : bg_str_of(word);
     const char *what = bg_arena_printf(b->arena, item->kind == BG_AST_SET ? "the key `%.*s`" : "`%.*s`", BG_FMT(name));
@@ -242,6 +243,14 @@ static void check_place(bg_builder *b, bg_ast_kind place, bg_ast *item)
         bg_diag_help(b->diags, diag, "it belongs at the top of the file or in a group; is a `}` missing before it?");
     else
         bg_diag_help(b->diags, diag, "it belongs at the top of the file; is a `}` missing before it?");
+}
+
+/* An item that does not belong becomes an ERROR. */
+static void check_place(bg_builder *b, bg_ast_kind place, bg_ast *item)
+{
+    if (may_hold(place, item->kind))
+        return;
+    diagnose_place(b, place, item);
     item->kind = BG_AST_ERROR;
     item->n_kids = 0; /* some may be NULL, which an ERROR's are not */
 }

@@ -15,7 +15,8 @@ typedef struct {
 
 typedef struct {
     bg_token token;
-    bool block; /* a `{` that holds items */
+    bool block;      /* a `{` that holds items */
+    uint32_t indent; /* of its line */
 } bg_open;
 
 typedef struct {

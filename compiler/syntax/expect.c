@@ -130,6 +130,10 @@ static void add_help(bg_builder *b, bg_diag *diag, bg_token found, const bool *e
         bg_diag_help(b->diags, diag, "its type comes first: `name : str = …`");
     else if (found.kind == BG_T_EQ && (expected[BG_T_THEN] || expected[BG_T_RBRACK]))
         bg_diag_help(b->diags, diag, "`==` compares");
+    else if (found.kind >= BG_T_EQEQ && found.kind <= BG_T_GE)
+        bg_diag_help(b->diags, diag, "comparisons don't chain: write `a < b and b < c`");
+    else if (found.kind == BG_T_LBRACE && expected[BG_T_LPAREN] && expected[BG_T_DOT])
+        bg_diag_help(b->diags, diag, "a template is called with its arguments, `name()` if there are none");
     else if (expected[BG_T_ELSE])
         bg_diag_help(b->diags, diag, "`if … then … else …` always has all three parts");
     else if (expected[BG_T_COMMA] && expected[BG_T_RBRACK])

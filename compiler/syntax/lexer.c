@@ -36,7 +36,7 @@ static void help(bg_lexer *lexer, bg_diag *diag, const char *text)
 static bool enter(bg_lexer *lexer, uint8_t kind, uint32_t offset)
 {
     if (lexer->n_modes == BG_LEX_MODES_MAX) {
-        push(lexer, BG_D_TOO_DEEP, offset, 1, "");
+        help(lexer, push(lexer, BG_D_TOO_DEEP, offset, 1, ""), "name parts of it with `let`");
         lexer->too_deep = true;
         return false;
     }

@@ -69,11 +69,13 @@ static void unknown_unit(bg_builder *b, bg_token t, bg_str unit, size_t n_digits
     if (unit.len > 2 * TAIL_MAX)
         unit.len = 2 * TAIL_MAX;
     bg_diag *diag = bg_diag_push(b->diags, BG_D_UNKNOWN_UNIT, span, 1, unit);
-    bg_str near = bg_diag_nearest(unit, names, N_UNITS);
-    if (near.len == 0 && unit.len == 2 && (unit.ptr[1] == 'B' || unit.ptr[1] == 'b')) /* GB */
+    bg_str near = {0};
+    if (unit.len == 2 && (unit.ptr[1] | 0x20) == 'b') /* GB */
         for (uint32_t i = 0; i < N_UNITS; i++)
-            if (units[i].name.len == 3 && (units[i].name.ptr[0] | 0x20) == (unit.ptr[0] | 0x20))
-                near = units[i].name;
+            if (names[i].len == 3 && (names[i].ptr[0] | 0x20) == (unit.ptr[0] | 0x20))
+                near = names[i];
+    if (near.len == 0)
+        near = bg_diag_nearest(unit, names, N_UNITS);
     if (near.len != 0)
         bg_diag_help(b->diags, diag, "did you mean `%.*s%.*s`?", (int)(n_digits < 40 ? n_digits : 40),
                      b->source->text.ptr + t.offset, BG_FMT(near));

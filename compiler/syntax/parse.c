@@ -10,6 +10,7 @@ typedef struct {
     bg_lexer lexer;
     bg_token next;      /* the one after the token in hand */
     void *lemon;
+    uint32_t indent;    /* of the line of the token in hand */
     bool header;        /* in the head of an item that has a block */
     uint32_t n_missing; /* `{` without a `}` in the whole file; UINT32_MAX: not counted yet */
 } parser;
@@ -29,6 +30,16 @@ static void settle(parser *p, bg_token *t)
         t->kind = BG_T_NAME;
 }
 
+/* Blanks before a token that is the first on its line. */
+static uint32_t indent_before(const parser *p, uint32_t offset)
+{
+    const char *text = p->b.source->text.ptr;
+    uint32_t start = offset;
+    while (start > 0 && (text[start - 1] == ' ' || text[start - 1] == '\t'))
+        start--;
+    return offset - start;
+}
+
 static bg_token advance(parser *p)
 {
     bg_token t = p->next;
@@ -36,6 +47,8 @@ static bg_token advance(parser *p)
     if (p->lexer.too_deep)
         p->b.too_deep = true;
     settle(p, &t);
+    if (t.first)
+        p->indent = indent_before(p, t.offset);
     return t;
 }
 
@@ -101,7 +114,7 @@ static void open_bracket(parser *p, bg_token t, int before)
         bg_build_too_deep(b, t);
         return;
     }
-    b->open[b->n_open++] = (bg_open){t, t.kind == BG_T_LBRACE && !map_follows(before)};
+    b->open[b->n_open++] = (bg_open){t, t.kind == BG_T_LBRACE && !map_follows(before), p->indent};
 }
 
 /* Number of brackets open up to and with the innermost block. */
@@ -150,7 +163,9 @@ static bool starts_item(const parser *p, bg_token t, uint32_t base)
     case BG_T_WHEN:
         return false;
     default:
-        return t.kind > 0 && bg_token_at(t.kind)->cls == BG_TOKEN_WORD && is_word(next);
+        if (t.kind <= 0 || bg_token_at(t.kind)->cls != BG_TOKEN_WORD)
+            return false;
+        return is_word(next) || (!deep && t.first && next > 0 && bg_token_at(next)->cls == BG_TOKEN_RESERVED);
     }
 }
 
@@ -186,9 +201,11 @@ static void sync_at(parser *p, bg_token t, uint32_t base)
 static bg_token recover(parser *p, bg_token t)
 {
     bg_builder *b = &p->b;
+    uint32_t mistake = t.offset;
     for (;; t = advance(p)) {
         uint32_t base = base_of(b);
-        if (t.kind == BG_T_END || stopped(p) || starts_item(p, t, base)) {
+        bool item = (t.offset != mistake || t.first) && starts_item(p, t, base);
+        if (t.kind == BG_T_END || stopped(p) || item) {
             sync_at(p, t, base);
             return t;
         }
@@ -259,31 +276,20 @@ static uint32_t count_missing(const parser *p)
     return opened > closed ? opened - closed : 0;
 }
 
-static uint32_t indent_at(const parser *p, uint32_t offset)
-{
-    const char *text = p->b.source->text.ptr;
-    uint32_t start = offset, indent = 0;
-    while (start > 0 && text[start - 1] != '\n')
-        start--;
-    while (text[start + indent] == ' ' || text[start + indent] == '\t')
-        indent++;
-    return indent;
-}
-
 /* A declaration that is not indented deeper than an open block: if the file lacks a `}`, it is that block's. */
 static void check_indent(parser *p, bg_token t)
 {
     bg_builder *b = &p->b;
     if (!t.first || b->n_open == 0 || !is_declaration(t.kind) || !starts_item(p, t, b->n_open) || p->n_missing == 0)
         return;
-    uint32_t indent = indent_at(p, t.offset), n = b->n_open;
-    while (n > 0 && !(b->open[n - 1].block && indent_at(p, b->open[n - 1].token.offset) >= indent))
+    uint32_t n = b->n_open;
+    while (n > 0 && !(b->open[n - 1].block && b->open[n - 1].indent >= p->indent))
         n--;
     if (n == 0)
         return;
     if (p->n_missing == UINT32_MAX)
         p->n_missing = count_missing(p);
-    while (n > 1 && b->open[n - 2].block && indent_at(p, b->open[n - 2].token.offset) >= indent)
+    while (n > 1 && b->open[n - 2].block && b->open[n - 2].indent >= p->indent)
         n--;
     while (b->n_open >= n && p->n_missing > 0 && !stopped(p)) {
         bool brace = b->open[b->n_open - 1].token.kind == BG_T_LBRACE;

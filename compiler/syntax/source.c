@@ -89,9 +89,8 @@ void bg_source_locate(const bg_source *source, uint32_t offset, uint32_t *line, 
             hi = middle;
     }
     *line = lo + 1;
-    *column = 1;
-    if (source->n_lines == 0)
-        return;
-    for (uint32_t i = source->lines[lo]; i < offset; i++)
-        *column += ((unsigned char)source->text.ptr[i] & 0xc0) != 0x80;
+    uint32_t chars = 0;
+    for (uint32_t i = source->n_lines == 0 ? offset : source->lines[lo]; i < offset; i++)
+        chars += ((unsigned char)source->text.ptr[i] & 0xc0) != 0x80;
+    *column = chars + 1;
 }
