@@ -10,8 +10,9 @@
 
 #define HEARTBEAT_NS                                                                               \
     UINT64_C(60000000000) /* a log that is not a terminal grows at least so often */
-#define SLOW_RESTORE_NS UINT64_C(1000000000) /* a restore that took longer gets a line of its own  \
-                                              */
+#define SLOW_RESTORE_NS                                                                            \
+    UINT64_C(1000000000) /* a restore that took longer gets a line of its own                      \
+                          */
 #define DEFAULT_COLUMNS 80
 
 static bg_section *find(const bg_console *c, uint32_t node)

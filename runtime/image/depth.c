@@ -1,17 +1,28 @@
-/* The stack discipline of one program: what makes the machine safe to run without checks of depth or of jumps. */
+#include "image/depth.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "image/tables.h"
 
+enum { UNREACHABLE = -1 };
+
 typedef struct {
     const unsigned char *code;
-    uint32_t len, max;
-    int32_t *at; /* depth on entry of each byte that a jump leads to; -1 unknown */
+    const uint32_t *limits;
+    uint16_t *at;
+    uint32_t len, n_targets, n_landed; /* different places that jumps lead to, and that were met as an instruction */
+    int32_t depth, max;
     bg_error *err;
 } walk;
 
-static bg_status bad(walk *w, uint32_t offset, const char *what)
+void bg_depth_scratch_clear(bg_depth_scratch *scratch)
+{
+    free(scratch->at);
+    *scratch = (bg_depth_scratch){0};
+}
+
+static bg_status bad(const walk *w, uint32_t offset, const char *what)
 {
     bg_status s = bg_error_set(w->err, BG_E_CORRUPT, "bad program: %s at byte %u", what, offset);
     if (w->err != NULL)
@@ -19,17 +30,67 @@ static bg_status bad(walk *w, uint32_t offset, const char *what)
     return s;
 }
 
-/* One instruction at *pc with *depth values on the stack (-1: unreachable so far). */
-static bg_status step(walk *w, uint32_t *pc, int32_t *depth)
+static bg_status check_operand(const walk *w, uint32_t at, const bg_op_info *info, uint32_t v)
+{
+    if (info->shape == BG_OPERAND_ENUM && v >= info->target)
+        return bad(w, at, "an operand has a value that does not exist");
+    if (info->shape == BG_OPERAND_REF && w->limits != NULL && (v == 0 || v >= w->limits[info->target]))
+        return bad(w, at, "an operand leads nowhere");
+    return BG_OK;
+}
+
+/* What arrives at an instruction: from the one before it, from jumps, or from both with one depth. */
+static bg_status arrive(walk *w, uint32_t at)
+{
+    if (w->at[at] != 0) {
+        int32_t landed = w->at[at] - 1;
+        if (w->depth != UNREACHABLE && w->depth != landed)
+            return bad(w, at, "two stack depths meet");
+        w->depth = landed;
+        w->n_landed++;
+    }
+    return w->depth == UNREACHABLE ? bad(w, at, "an instruction that is never reached") : BG_OK;
+}
+
+static bg_status apply(walk *w, uint32_t at, const bg_op_info *info, uint32_t operand)
+{
+    if (info->pops < 0 && operand > BG_IMAGE_MAX_STACK)
+        return bad(w, at, "the stack is too short");
+    int32_t pops = info->pops < 0 ? (int32_t)operand : info->pops;
+    if (w->depth < pops)
+        return bad(w, at, "the stack is too short");
+    w->depth += info->pushes - pops;
+    if (w->depth > BG_IMAGE_MAX_STACK) {
+        bg_status s = bg_error_set(w->err, BG_E_LIMIT, "a program needs more than %d values on its stack; split the "
+                                                       "expression, for example with let", BG_IMAGE_MAX_STACK);
+        if (w->err != NULL)
+            w->err->offset = at;
+        return s;
+    }
+    if (w->depth > w->max)
+        w->max = w->depth;
+    return BG_OK;
+}
+
+static bg_status jump(walk *w, uint32_t at, uint32_t next, bg_op op, uint32_t skip)
+{
+    if (skip >= w->len - next)
+        return bad(w, at, "a jump leads out of the program");
+    uint16_t *target = &w->at[next + skip];
+    uint16_t mark = (uint16_t)(w->depth + 1);
+    if (*target != 0 && *target != mark)
+        return bad(w, at, "two stack depths meet");
+    w->n_targets += *target == 0;
+    *target = mark;
+    if (op == BG_OP_JUMP)
+        w->depth = UNREACHABLE;
+    return BG_OK;
+}
+
+static bg_status step(walk *w, uint32_t *pc)
 {
     uint32_t at = *pc;
-    if (w->at[at] >= 0) {
-        if (*depth >= 0 && *depth != w->at[at])
-            return bad(w, at, "two stack depths meet");
-        *depth = w->at[at];
-    }
-    if (*depth < 0)
-        return bad(w, at, "an instruction that is never reached");
+    BG_TRY(arrive(w, at));
     if (w->code[at] >= BG_OP_COUNT)
         return bad(w, at, "unknown opcode");
     bg_op op = (bg_op)w->code[at];
@@ -37,61 +98,37 @@ static bg_status step(walk *w, uint32_t *pc, int32_t *depth)
     uint32_t size = bg_op_size(op);
     if (w->len - at < size)
         return bad(w, at, "an instruction is cut off");
-    uint32_t operand = size == 5 ? bg_get_u32(w->code + at + 1) : 0;
-    if (info->pops < 0 && operand > BG_IMAGE_MAX_STACK)
-        return bad(w, at, "too many values");
-    int32_t pops = info->pops < 0 ? (int32_t)operand : info->pops;
-    if (*depth < pops)
-        return bad(w, at, "the stack is too short");
-    *depth += info->pushes - pops;
-    if (*depth > BG_IMAGE_MAX_STACK)
-        return bad(w, at, "the stack is too deep");
-    if ((uint32_t)*depth > w->max)
-        w->max = (uint32_t)*depth;
+    uint32_t operand = size == 1 ? 0 : bg_get_u32(w->code + at + 1);
     *pc = at + size;
-    if (op == BG_OP_RET) {
-        if (*depth != 0 || *pc != w->len)
-            return bad(w, at, *depth != 0 ? "ret leaves values behind" : "ret before the end");
-    } else if (info->shape == BG_OPERAND_JUMP) {
-        if (operand >= w->len - *pc)
-            return bad(w, at, "a jump leads out of the program");
-        int32_t *target = &w->at[*pc + operand];
-        if (*target >= 0 && *target != *depth)
-            return bad(w, at, "two stack depths meet");
-        *target = *depth;
-        if (op == BG_OP_JUMP)
-            *depth = operand == 0 ? *depth : -1;
-    }
-    return BG_OK;
+    BG_TRY(check_operand(w, at, info, operand));
+    BG_TRY(apply(w, at, info, operand));
+    if (op == BG_OP_RET && w->depth != 0)
+        return bad(w, at, "ret leaves values behind");
+    if ((op == BG_OP_RET) != (*pc == w->len))
+        return bad(w, at, op == BG_OP_RET ? "ret before the end" : "it does not end in ret");
+    return info->shape == BG_OPERAND_JUMP ? jump(w, at, *pc, op, operand) : BG_OK;
 }
 
-bg_status bg_prog_depth(const unsigned char *code, uint32_t len, uint32_t *max_stack, bg_error *err)
+bg_status bg_depth_check(bg_depth_scratch *scratch, const unsigned char *code, uint32_t len, const uint32_t *limits,
+                         uint32_t *max_stack, bg_error *err)
 {
-    walk w = {code, len, 0, NULL, err};
+    walk w = {.code = code, .limits = limits, .len = len, .err = err};
     if (len == 0)
         return bad(&w, 0, "it is empty");
-    w.at = malloc((size_t)len * sizeof *w.at);
-    if (w.at == NULL)
-        return bg_error_set(err, BG_E_NOMEM, "out of memory while checking a program");
-    memset(w.at, 0xFF, (size_t)len * sizeof *w.at);
-    bg_status status = BG_OK;
-    int32_t depth = 0;
-    uint32_t pc = 0, n_targets = 0, n_landed = 0;
-    bg_op last = BG_OP_COUNT;
-    while (pc < len && status == BG_OK) {
-        uint32_t at = pc;
-        n_landed += w.at[at] >= 0;
-        status = step(&w, &pc, &depth);
-        if (status == BG_OK)
-            last = (bg_op)code[at];
+    if (scratch->cap < len) {
+        size_t cap = len < 1024 ? 1024 : (size_t)len * 2;
+        uint16_t *at = realloc(scratch->at, cap * sizeof *at);
+        if (at == NULL)
+            return bg_error_set(err, BG_E_NOMEM, "out of memory while checking a program");
+        scratch->at = at;
+        scratch->cap = cap;
     }
-    if (status == BG_OK && last != BG_OP_RET)
-        status = bad(&w, len, "it does not end in ret");
-    for (uint32_t i = 0; i < len && status == BG_OK; i++)
-        n_targets += w.at[i] >= 0;
-    if (status == BG_OK && n_targets != n_landed)
-        status = bad(&w, 0, "a jump leads into the middle of an instruction");
-    free(w.at);
-    *max_stack = w.max;
-    return status;
+    w.at = scratch->at;
+    memset(w.at, 0, len * sizeof *w.at);
+    for (uint32_t pc = 0; pc < len;)
+        BG_TRY(step(&w, &pc));
+    if (w.n_targets != w.n_landed)
+        return bad(&w, 0, "a jump leads into the middle of an instruction");
+    *max_stack = (uint32_t)w.max;
+    return BG_OK;
 }

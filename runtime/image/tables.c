@@ -1,5 +1,7 @@
 #include "image/tables.h"
 
+#include <string.h>
+
 /* The tables name section ids by tag (STRI) and enum bounds by constant; both come through these. */
 #define TARGET_U32(t) 0
 #define TARGET_ENUM(t) (uint32_t)(t)
@@ -11,7 +13,12 @@
 #define BG_BYTES(tag, member, doc)
 #define BG_SECTION(tag, member, doc) static const bg_field_info fields_##member[] = {
 #define BG_FIELD(tag, member, field, shape, target, doc) {#field, BG_SHAPE_##shape, TARGET_##shape(target)},
-#define BG_SECTION_END(tag, member) };
+#define BG_SECTION_END(tag, member)                                                                \
+    }                                                                                              \
+    ;                                                                                              \
+    _Static_assert(sizeof(bg_img_##member) == 4 * sizeof fields_##member / sizeof fields_##member[0] &&                  \
+                       sizeof(bg_img_##member) <= 4 * BG_IMAGE_MAX_FIELDS,                         \
+                   "a record is an array of at most BG_IMAGE_MAX_FIELDS uint32");
 #include "image/sections.def"
 #undef BG_BYTES
 #undef BG_SECTION
@@ -40,3 +47,12 @@ const bg_op_info bg_op_table[BG_OP_COUNT] = {
 #include "image/ops.def"
 #undef BG_OP
 };
+
+bg_section_id bg_section_by_tag(const char tag[4])
+{
+    for (uint32_t s = 1; s < BG_SEC_COUNT; s++) {
+        if (memcmp(bg_section_table[s].tag, tag, 4) == 0)
+            return (bg_section_id)s;
+    }
+    return BG_SEC_NONE;
+}

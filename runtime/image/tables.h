@@ -9,7 +9,7 @@
 #include "bgraph/image.h"
 
 typedef enum { BG_SHAPE_U32, BG_SHAPE_ENUM, BG_SHAPE_REF, BG_SHAPE_REF0, BG_SHAPE_FIRST, BG_SHAPE_COUNT } bg_field_shape;
-typedef enum { BG_OPERAND_NONE, BG_OPERAND_U32, BG_OPERAND_REF, BG_OPERAND_JUMP } bg_operand_shape;
+typedef enum { BG_OPERAND_NONE, BG_OPERAND_U32, BG_OPERAND_ENUM, BG_OPERAND_REF, BG_OPERAND_JUMP } bg_operand_shape;
 
 typedef struct {
     const char *name;
@@ -22,13 +22,13 @@ typedef struct {
     const char *name;
     bool is_bytes;
     uint32_t n_fields;
-    const bg_field_info *fields;
+    const bg_field_info *fields; /* NULL for bytes */
 } bg_section_info;
 
 typedef struct {
     const char *mnemonic;
     bg_operand_shape shape;
-    uint32_t target; /* REF: a section */
+    uint32_t target; /* REF: a section; ENUM: the first value that is not allowed */
     int pops, pushes; /* pops -1: as many as the operand says */
 } bg_op_info;
 
@@ -36,21 +36,17 @@ typedef struct {
 extern const bg_section_info bg_section_table[BG_SEC_COUNT];
 extern const bg_op_info bg_op_table[BG_OP_COUNT];
 
-enum {
-    BG_IMAGE_HEADER_BYTES = 64,
-    BG_IMAGE_ENTRY_BYTES = 24,
-    BG_IMAGE_CHECKSUM_AT = 32,
-    BG_IMAGE_MAX_STACK = 4096,
-    BG_IMAGE_MAX_FIELDS = 32
-};
+/** Section of a tag, BG_SEC_NONE if there is none. */
+bg_section_id bg_section_by_tag(const char tag[4]);
 
-/** Check one program's instructions: known opcodes, whole operands, jumps that land on an instruction of it, one stack depth at every
- *  place, RET at its end with one value left. Fills the deepest stack. err->offset counts from the program's start. References
- *  are not checked. */
-BG_MUST_USE bg_status bg_prog_depth(const unsigned char *code, uint32_t len, uint32_t *max_stack, bg_error *err);
+/** A section of a loaded graph: `n` records (slot 0 included; an array of uint32, n_fields a record), or `n` bytes. */
+typedef struct {
+    const void *at;
+    uint32_t n;
+} bg_section_view;
+bg_section_view bg_graph_section(const bg_graph *graph, bg_section_id section);
 
-/** Write size and checksum into the header of a whole image of n bytes. */
-void bg_image_seal(char *bytes, size_t n);
+enum { BG_IMAGE_MAX_STACK = 4096, BG_IMAGE_MAX_FIELDS = 32 };
 
 static inline uint32_t bg_op_size(bg_op op)
 {

@@ -4,123 +4,136 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "image/depth.h"
+#include "image/layout.h"
 #include "image/tables.h"
 
 typedef struct {
     const bg_graph *g;
-    const unsigned char *at[BG_SEC_COUNT];
+    const void *at[BG_SEC_COUNT];
     uint32_t n[BG_SEC_COUNT]; /* records with slot 0, or bytes */
     bg_error *err;
 } ctx;
 
 static bg_status bad(const ctx *c, const void *where, const char *what)
 {
-    uint64_t offset = where == NULL ? 0 : (uint64_t)((const unsigned char *)where - c->g->bytes);
-    bg_status s = bg_error_set(c->err, BG_E_CORRUPT, "the image is damaged: %s (byte %llu). Compile it again.", what,
-                               (unsigned long long)offset);
-    if (c->err != NULL)
-        c->err->offset = offset;
-    return s;
+    return bg_layout_bad(c->err, where == NULL ? 0 : (uint64_t)((const unsigned char *)where - c->g->bytes), what);
 }
 
-/* Every field of every record against its shape. */
-static bg_status check_record(const ctx *c, const bg_section_info *info, const unsigned char *rec)
+/* The values that a field may have: `n` of them from `lo`. */
+typedef struct {
+    uint64_t n;
+    uint32_t lo;
+} range;
+
+static range range_of(const ctx *c, const bg_field_info *f)
 {
-    uint32_t first = 0;
-    for (uint32_t i = 0; i < info->n_fields; i++) {
-        const bg_field_info *f = &info->fields[i];
-        const unsigned char *p = rec + 4 * (size_t)i;
-        uint32_t v = bg_get_u32(p);
-        uint32_t limit = f->shape == BG_SHAPE_U32 || f->shape == BG_SHAPE_ENUM ? 0 : c->n[f->target];
-        switch (f->shape) {
-        case BG_SHAPE_U32:
-            break;
-        case BG_SHAPE_ENUM:
-            if (v >= f->target)
-                return bad(c, p, "a field has a value that does not exist");
-            break;
-        case BG_SHAPE_REF:
-            if (v == 0 || v >= limit)
-                return bad(c, p, "a reference leads nowhere");
-            break;
-        case BG_SHAPE_REF0:
-            if (v != 0 && v >= limit)
-                return bad(c, p, "a reference leads nowhere");
-            break;
-        case BG_SHAPE_FIRST:
-            first = v;
-            break;
-        case BG_SHAPE_COUNT:
-            if (v == 0 ? first != 0 : (first == 0 || first >= limit || v > limit - first))
-                return bad(c, p, "a run lies outside its section");
-            break;
-        }
+    switch (f->shape) {
+    case BG_SHAPE_U32:
+        return (range){(uint64_t)UINT32_MAX + 1, 0};
+    case BG_SHAPE_ENUM:
+        return (range){f->target, 0};
+    case BG_SHAPE_REF:
+        return (range){c->n[f->target] == 0 ? 0 : c->n[f->target] - 1, 1};
+    case BG_SHAPE_REF0:
+    case BG_SHAPE_FIRST:
+    case BG_SHAPE_COUNT:
+        break;
+    }
+    return (range){c->n[f->target] == 0 ? 1 : c->n[f->target], 0};
+}
+
+static bg_status check_runs(const ctx *c, const bg_section_info *info, const uint32_t *rec)
+{
+    for (uint32_t i = 1; i < info->n_fields; i++) {
+        if (info->fields[i].shape != BG_SHAPE_COUNT)
+            continue;
+        uint32_t first = rec[i - 1], n = rec[i];
+        if ((n == 0) != (first == 0) || (n != 0 && n > c->n[info->fields[i].target] - first))
+            return bad(c, &rec[i - 1], "a run lies outside its section");
     }
     return BG_OK;
 }
 
+static bg_status check_section(const ctx *c, const bg_section_info *info, const uint32_t *rec, uint32_t n)
+{
+    range ranges[BG_IMAGE_MAX_FIELDS];
+    bool has_runs = false;
+    for (uint32_t i = 0; i < info->n_fields; i++) {
+        ranges[i] = range_of(c, &info->fields[i]);
+        has_runs |= info->fields[i].shape == BG_SHAPE_COUNT;
+        if (rec[i] != 0)
+            return bad(c, &rec[i], "the empty slot of a section is not empty");
+    }
+    for (uint32_t r = 1; r < n; r++) {
+        rec += info->n_fields;
+        for (uint32_t i = 0; i < info->n_fields; i++) {
+            if (rec[i] - ranges[i].lo >= ranges[i].n)
+                return bad(c, &rec[i], "a field has a value that does not exist, or leads nowhere");
+        }
+        if (has_runs)
+            BG_TRY(check_runs(c, info, rec));
+    }
+    return BG_OK;
+}
+
+/* Every field of every record against its shape. */
 static bg_status check_fields(const ctx *c)
 {
     for (uint32_t s = 1; s < BG_SEC_COUNT; s++) {
         const bg_section_info *info = &bg_section_table[s];
-        if (info->is_bytes || c->n[s] == 0)
-            continue;
-        size_t size = (size_t)info->n_fields * 4;
-        for (size_t i = 0; i < size; i++) {
-            if (c->at[s][i] != 0)
-                return bad(c, c->at[s] + i, "the empty slot of a section is not empty");
-        }
-        for (uint32_t r = 1; r < c->n[s]; r++)
-            BG_TRY(check_record(c, info, c->at[s] + r * size));
+        if (!info->is_bytes && c->n[s] != 0)
+            BG_TRY(check_section(c, info, c->at[s], c->n[s]));
     }
     return BG_OK;
 }
 
+/* The bytes of strings follow each other in the order of ids, with nothing else between. */
 static bg_status check_strings(const ctx *c)
 {
     const bg_graph *g = c->g;
+    uint64_t next = 0;
     for (uint32_t i = 1; i < g->n_strs; i++) {
         const bg_img_strs *s = &g->strs[i];
-        if (s->offset >= g->n_str_bytes || s->len >= g->n_str_bytes - s->offset ||
-            g->str_bytes[s->offset + s->len] != 0)
-            return bad(c, s, "a string lies outside or does not end");
+        if (s->offset != next || next >= g->n_str_bytes || s->len >= g->n_str_bytes - next)
+            return bad(c, s, "a string lies outside or is not where the one before it ends");
+        if (g->str_bytes[next + s->len] != 0)
+            return bad(c, &g->str_bytes[next + s->len], "a string does not end in NUL");
+        next += (uint64_t)s->len + 1;
     }
-    return BG_OK;
+    return next == g->n_str_bytes ? BG_OK : bad(c, g->str_bytes, "there are bytes that belong to no string");
 }
 
-static bg_status check_program(const ctx *c, const bg_img_progs *p)
+/* One program, which begins at `next` in the code. */
+static bg_status check_program(const ctx *c, bg_depth_scratch *scratch, const bg_img_progs *p, uint32_t next)
 {
     const bg_graph *g = c->g;
-    if (p->code > g->n_code || p->len > g->n_code - p->code)
-        return bad(c, p, "a program lies outside the code");
-    const unsigned char *code = g->code + p->code;
+    if (p->code != next || p->len > g->n_code - next)
+        return bad(c, p, "a program lies outside the code or is not where the one before it ends");
+    const unsigned char *code = g->code + next;
     uint32_t depth = 0;
     bg_error err = {0};
-    bg_status status = bg_prog_depth(code, p->len, &depth, &err);
+    bg_status status = bg_depth_check(scratch, code, p->len, c->n, &depth, &err);
     if (status == BG_E_CORRUPT)
-        return bad(c, p->len == 0 ? (const void *)p : code + (err.offset < p->len ? err.offset : 0), err.text);
-    BG_TRY(status);
-    if (depth != p->max_stack)
-        return bad(c, p, "a program needs another stack than it says");
-    for (uint32_t pc = 0; pc < p->len;) {
-        bg_op op = (bg_op)code[pc];
-        const bg_op_info *info = &bg_op_table[op];
-        uint32_t v = info->shape == BG_OPERAND_NONE ? 0 : bg_get_u32(code + pc + 1);
-        if (info->shape == BG_OPERAND_REF && (v == 0 || v >= c->n[info->target]))
-            return bad(c, code + pc, "an operand leads nowhere");
-        if ((op == BG_OP_BOOL && v > 1) || (op == BG_OP_RENDER && v >= BG_RENDER_COUNT) ||
-            (op == BG_OP_MACHINE && v >= BG_MACHINE_COUNT))
-            return bad(c, code + pc, "an operand has a value that does not exist");
-        pc += bg_op_size(op);
-    }
-    return BG_OK;
+        return bad(c, p->len == 0 ? (const void *)p : code + err.offset, err.text);
+    if (status != BG_OK)
+        return bg_error_set(c->err, status, "%s", err.text);
+    return depth == p->max_stack ? BG_OK : bad(c, &p->max_stack, "a program needs another stack than it says");
 }
 
 static bg_status check_programs(const ctx *c)
 {
-    for (uint32_t i = 1; i < c->g->n_progs; i++)
-        BG_TRY(check_program(c, &c->g->progs[i]));
-    return BG_OK;
+    bg_depth_scratch scratch = {0};
+    bg_status status = BG_OK;
+    uint32_t next = 0;
+    for (uint32_t i = 1; i < c->g->n_progs && status == BG_OK; i++) {
+        status = check_program(c, &scratch, &c->g->progs[i], next);
+        next += c->g->progs[i].len;
+    }
+    bg_depth_scratch_clear(&scratch);
+    if (status == BG_OK && next != c->g->n_code)
+        status = bad(c, c->g->code + next, "there is code that belongs to no program");
+    return status;
 }
 
 /* Relative, no empty part, no "." or "..": it stays below any directory that it is joined to. */
@@ -179,6 +192,8 @@ static bg_status check_owners(const ctx *c)
         if (n->cpus == 0)
             return bad(c, n, "a node takes no job slot");
         for (uint32_t p = n->prods; p < n->prods + n->n_prods; p++) {
+            if (p == n->prods && !bg_str_is(bg_graph_str(g, g->prods[p].name), "link"))
+                return bad(c, &g->prods[p], "the first product of a node is not `link`");
             if (g->prods[p].node != i || (g->prods[p].is_early != 0) != (p != n->prods))
                 return bad(c, &g->prods[p], "a product is not its node's, or not in order");
         }
@@ -267,19 +282,11 @@ out:
 bg_status bg_image_verify(const bg_graph *graph, bg_error *err)
 {
     ctx c = {.g = graph, .err = err};
-#define BG_BYTES(tag, member, doc)                                                                 \
-    c.at[BG_SEC_##tag] = graph->member;                                                            \
-    c.n[BG_SEC_##tag] = graph->n_##member;
-#define BG_SECTION(tag, member, doc)                                                               \
-    c.at[BG_SEC_##tag] = (const unsigned char *)graph->member;                                     \
-    c.n[BG_SEC_##tag] = graph->n_##member;
-#define BG_FIELD(tag, member, field, shape, target, doc)
-#define BG_SECTION_END(tag, member)
-#include "image/sections.def"
-#undef BG_BYTES
-#undef BG_SECTION
-#undef BG_FIELD
-#undef BG_SECTION_END
+    for (uint32_t i = 1; i < BG_SEC_COUNT; i++) {
+        bg_section_view view = bg_graph_section(graph, (bg_section_id)i);
+        c.at[i] = view.at;
+        c.n[i] = view.n;
+    }
     if (graph->n_files < 2)
         return bad(&c, NULL, "it names no source file");
     BG_TRY(check_fields(&c));

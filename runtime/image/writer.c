@@ -3,20 +3,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hash.h"
 #include "base/strpool.h"
 #include "base/vec.h"
+#include "image/depth.h"
+#include "image/layout.h"
 #include "image/tables.h"
 
 struct bg_image_writer {
-    bg_status status; /* sticky */
+    bg_status status; /* sticky, with */
+    bg_error why;     /* what failed first */
     bg_buf sections[BG_SEC_COUNT];
     bg_strpool strs;
     bg_strpool ints;  /* the 8 bytes of each constant */
     bg_strpool words; /* the bytes of each run -> the id of its first word is in word_first */
     BG_VEC(uint32_t) word_first;
     bg_strpool spans; /* bytes of SPAN records */
+    bg_depth_scratch depth;
     size_t prog_start;
+    uint32_t n_open; /* labels of the program that have not landed */
     bool in_prog;
 };
 
@@ -36,13 +40,20 @@ void bg_image_writer_free(bg_image_writer *w)
     bg_strpool_clear(&w->words);
     bg_strpool_clear(&w->spans);
     BG_VEC_CLEAR(&w->word_first);
+    bg_depth_scratch_clear(&w->depth);
     free(w);
+}
+
+static void fail_with(bg_image_writer *w, bg_status status, const char *why)
+{
+    if (w->status != BG_OK)
+        return;
+    w->status = bg_error_set(&w->why, status, "%s", why);
 }
 
 static void fail(bg_image_writer *w, bg_status status)
 {
-    if (w->status == BG_OK)
-        w->status = status;
+    fail_with(w, status, bg_status_text(status));
 }
 
 static uint32_t record_bytes(bg_section_id section)
@@ -52,6 +63,7 @@ static uint32_t record_bytes(bg_section_id section)
 
 uint32_t bg_image_count(const bg_image_writer *w, bg_section_id section)
 {
+    assert(!bg_section_table[section].is_bytes);
     size_t n = w->sections[section].len / record_bytes(section);
     return n == 0 ? 0 : (uint32_t)(n - 1);
 }
@@ -78,6 +90,8 @@ static uint32_t append(bg_image_writer *w, bg_section_id section, const void *re
 
 uint32_t bg_image_add(bg_image_writer *w, bg_section_id section, const void *rec)
 {
+    /* Interned ones have calls of their own; a record of them made here would never be found. */
+    assert(section != BG_SEC_STRI && section != BG_SEC_INTS && section != BG_SEC_WORD && section != BG_SEC_PROG);
     if (section != BG_SEC_SPAN)
         return append(w, section, rec);
     uint32_t before = w->spans.n;
@@ -91,10 +105,10 @@ uint32_t bg_image_add(bg_image_writer *w, bg_section_id section, const void *rec
 
 void bg_image_set(bg_image_writer *w, bg_section_id section, uint32_t id, const void *rec)
 {
-    assert(id != 0 && section != BG_SEC_SPAN);
+    assert(section != BG_SEC_SPAN);
     if (w->status != BG_OK)
         return;
-    assert(id <= bg_image_count(w, section));
+    assert(id != 0 && id <= bg_image_count(w, section));
     uint32_t size = record_bytes(section);
     bg_buf tmp = {0};
     const uint32_t *fields = rec;
@@ -142,7 +156,7 @@ uint32_t bg_image_int(bg_image_writer *w, int64_t v)
 
 uint32_t bg_image_words(bg_image_writer *w, const bg_str *strs, size_t n)
 {
-    if (n == 0)
+    if (n == 0 || w->status != BG_OK)
         return 0;
     bg_buf key = {0};
     for (size_t i = 0; i < n; i++)
@@ -169,6 +183,7 @@ void bg_image_prog_begin(bg_image_writer *w)
 {
     assert(!w->in_prog);
     w->in_prog = true;
+    w->n_open = 0;
     w->prog_start = w->sections[BG_SEC_CODE].len;
 }
 
@@ -186,15 +201,19 @@ void bg_image_op(bg_image_writer *w, bg_op op, uint32_t operand)
 
 uint32_t bg_image_jump(bg_image_writer *w, bg_op op)
 {
+    assert(bg_op_table[op].shape == BG_OPERAND_JUMP);
     bg_image_op(w, op, 0);
+    w->n_open++;
     return (uint32_t)w->sections[BG_SEC_CODE].len;
 }
 
 void bg_image_land(bg_image_writer *w, uint32_t label)
 {
     bg_buf *code = &w->sections[BG_SEC_CODE];
+    w->n_open--;
     if (w->status != BG_OK)
         return;
+    assert(label > w->prog_start && label <= code->len);
     uint32_t skip = (uint32_t)code->len - label;
     for (unsigned i = 0; i < 4; i++)
         code->data[label - 4 + i] = (char)(skip >> (8 * i));
@@ -202,86 +221,33 @@ void bg_image_land(bg_image_writer *w, uint32_t label)
 
 uint32_t bg_image_prog_end(bg_image_writer *w, uint32_t span)
 {
-    assert(w->in_prog);
+    assert(w->in_prog && w->n_open == 0);
     w->in_prog = false;
     bg_image_op(w, BG_OP_RET, 0);
     if (w->status != BG_OK)
         return 0;
     bg_buf *code = &w->sections[BG_SEC_CODE];
     bg_img_progs rec = {(uint32_t)w->prog_start, (uint32_t)(code->len - w->prog_start), 0, span};
-    bg_error err;
-    bg_status status = bg_prog_depth((const unsigned char *)code->data + w->prog_start, rec.len, &rec.max_stack, &err);
+    bg_error err = {0};
+    const unsigned char *bytes = (const unsigned char *)code->data + w->prog_start;
+    bg_status status = bg_depth_check(&w->depth, bytes, rec.len, NULL, &rec.max_stack, &err);
     if (status != BG_OK)
-        fail(w, status);
+        fail_with(w, status, err.text);
     return append(w, BG_SEC_PROG, &rec);
-}
-
-static void pad8(bg_buf *out)
-{
-    while (out->len % 8 != 0)
-        bg_buf_putc(out, '\0');
-}
-
-static void put_table(const bg_image_writer *w, bg_buf *out, uint32_t n_sections)
-{
-    uint64_t at = BG_IMAGE_HEADER_BYTES + (uint64_t)n_sections * BG_IMAGE_ENTRY_BYTES;
-    for (uint32_t s = 1; s < BG_SEC_COUNT; s++) {
-        if (w->sections[s].len == 0)
-            continue;
-        at = (at + 7) & ~(uint64_t)7;
-        bg_buf_put(out, bg_section_table[s].tag, 4);
-        bg_buf_u32(out, 8);
-        bg_buf_u64(out, at);
-        bg_buf_u64(out, w->sections[s].len);
-        at += w->sections[s].len;
-    }
 }
 
 bg_status bg_image_finish(bg_image_writer *w, bg_buf *out, bg_error *err)
 {
     assert(!w->in_prog);
     if (w->status != BG_OK)
-        return bg_error_set(err, w->status, "the image could not be built: %s", bg_status_text(w->status));
-    bg_buf file = {0};
-    uint32_t n_sections = 0;
-    for (uint32_t s = 1; s < BG_SEC_COUNT; s++)
-        n_sections += w->sections[s].len != 0;
-    bg_buf_put(&file, BG_IMAGE_MAGIC, 16);
-    bg_buf_u32(&file, BG_IMAGE_VERSION);
-    bg_buf_u32(&file, n_sections);
-    while (file.len < BG_IMAGE_HEADER_BYTES && !file.failed)
-        bg_buf_putc(&file, '\0');
-    put_table(w, &file, n_sections);
+        return bg_error_set(err, w->status, "the image could not be built: %s", w->why.text);
+    bg_image_part parts[BG_SEC_COUNT];
+    size_t n = 0;
     for (uint32_t s = 1; s < BG_SEC_COUNT; s++) {
         if (w->sections[s].len == 0)
             continue;
-        pad8(&file);
-        bg_buf_put(&file, w->sections[s].data, w->sections[s].len);
+        memcpy(parts[n].tag, bg_section_table[s].tag, 4);
+        parts[n++].bytes = bg_buf_view(&w->sections[s]);
     }
-    pad8(&file);
-    bg_status status = BG_OK;
-    if (file.failed)
-        status = bg_error_set(err, BG_E_NOMEM, "out of memory while building the image");
-    else if (file.len > UINT32_MAX)
-        status = bg_error_set(err, BG_E_LIMIT, "the image would be larger than 4 GiB");
-    if (status == BG_OK) {
-        bg_image_seal(file.data, file.len);
-        bg_buf_put(out, file.data, file.len);
-        if (out->failed)
-            status = bg_error_set(err, BG_E_NOMEM, "out of memory while building the image");
-    }
-    bg_buf_clear(&file);
-    return status;
-}
-
-static void put_u64(char *p, uint64_t v)
-{
-    for (unsigned i = 0; i < 8; i++)
-        p[i] = (char)(v >> (8 * i));
-}
-
-void bg_image_seal(char *bytes, size_t n)
-{
-    put_u64(bytes + 24, n);
-    put_u64(bytes + BG_IMAGE_CHECKSUM_AT, bg_hash_bytes(bytes + BG_IMAGE_HEADER_BYTES, n - BG_IMAGE_HEADER_BYTES));
+    return bg_layout_write(parts, n, out, err);
 }

@@ -1,5 +1,6 @@
-/* Any stream of events, in any order and with any bytes, into every sink that writes text: no crash, and under GitHub Actions no line
- * outside a fence that the runner would take for a command, but ours. */
+/* Any stream of events, in any order and with any bytes, into every sink that writes text: no
+ * crash, and under GitHub Actions no line outside a fence that the runner would take for a command,
+ * but ours. */
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -10,9 +11,12 @@
 
 #define N_NODES 5
 
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
 static const char strings[] = "\0a\0Label\0::error::x\0##[group]\nb";
 static const bg_img_strs strs[] = {{0, 0}, {1, 1}, {3, 5}, {9, 10}, {20, 11}};
-static const bg_img_groups groups[] = {{.name = 0}, {.name = 1, .label = 4}, {.name = 2, .parent = 1}};
+static const bg_img_groups groups[] = {
+    {.name = 0}, {.name = 1, .label = 4}, {.name = 2, .parent = 1}};
 static const bg_img_nodes nodes[N_NODES] = {
     {.name = 0},
     {.name = 1, .label = 2},
@@ -134,10 +138,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     uint8_t style = data[0];
     try_console(data + 1, size - 1,
-                (bg_console_style){.github = true,
-                                   .quiet = style & 1,
-                                   .verbose = style & 2,
-                                   .color = style & 4});
+                (bg_console_style){
+                    .github = true, .quiet = style & 1, .verbose = style & 2, .color = style & 4});
     try_console(data + 1, size - 1,
                 (bg_console_style){.is_terminal = true, .color = style & 1, .width = style});
     try_file(data + 1, size - 1, bg_sink_jsonl("/dev/null", NULL));

@@ -4,6 +4,9 @@
  *  32 bytes SHA-256-free checksum area (u64 bg_hash_bytes of all that follows the header, rest zero) |
  *  section table: {char tag[4]; u32 align; u64 offset; u64 size} each | sections, 8-aligned, zero padding.
  *  All little-endian; offsets count from the file's start. Unknown sections are skipped; a missing one is empty.
+ *  The layout is strict, so that one content has one file: align is 8, sections follow each other in the table's order, known ones in
+ *  the order of sections.def, never empty; strings follow each other in STRB and programs in CODE in the order of their ids; the
+ *  products, outputs, work directories, commands and edges of nodes follow each other in the order of nodes.
  *
  *  A bg_graph borrows the bytes it was loaded from, is immutable and may be shared by threads. */
 #ifndef BGRAPH_IMAGE_H
@@ -94,7 +97,7 @@ typedef struct bg_graph {
 } bg_graph;
 
 /** Verify `n` bytes (8-aligned, must outlive *out) and fill *out. err->offset is the byte at fault.
- *  Returns BG_OK, BG_E_VERSION (treat as a cache miss), BG_E_CORRUPT, BG_E_LIMIT.
+ *  Returns BG_OK, BG_E_VERSION (treat as a cache miss), BG_E_CORRUPT, BG_E_LIMIT, BG_E_NOMEM, BG_E_USAGE (not 8-aligned).
  *  Checks: header, checksum, table bounds and overlap, every field's shape, string bounds, sorted edges,
  *  products/outputs/works that point back to their node, acyclic edges, and every program's opcodes, operands, stack and
  *  forward jumps. */
@@ -175,7 +178,8 @@ typedef struct {
 
 /** Run a program of a verified graph. *out and all it refers to live in `arena` or in the graph. Always ends.
  *  Returns BG_OK, what the host returned, BG_E_CORRUPT (type mismatch), BG_E_USAGE (overflow, division by zero,
- *  a path that leaves its root: err->text says it). */
+ *  a path that leaves its root, text that has no form in its format: err->text says it), BG_E_LIMIT (more than 256 MiB made,
+ *  copied or compared), BG_E_NOMEM. err->offset is the instruction's byte in the image. */
 BG_MUST_USE bg_status bg_vm_run(const bg_graph *graph, uint32_t prog, const bg_vm_host *host,
                                 bg_arena *arena, bg_value *out, bg_error *err);
 /** Append `base`/`rel` normalised; BG_E_USAGE if rel is absolute, holds NUL, or climbs above base. */

@@ -69,19 +69,17 @@ static void test_trace(void **state)
                                                                               "b\",\"dur\":1.500,"
                                                                               "\"cat\":\"cache\","
                                                                               "\"args\":{\"bytes\":"
-                                                                              "10}},\n" X("1",
-                                                                                          "6.000",
-                                                                                          "2.000",
-                                                                                          "c",
-                                                                                          "failed",
-                                                                                          "C",
-                                                                                          ",\"ended"
-                                                                                          "\":"
-                                                                                          "\"comman"
-                                                                                          "d 1 "
-                                                                                          "exited "
-                                                                                          "with "
-                                                                                          "3\"") "\n]\n");
+                                                                              "10}},\n" X(
+                                                                                  "1", "6.000",
+                                                                                  "2.000", "c",
+                                                                                  "failed", "C",
+                                                                                  ",\"ended"
+                                                                                  "\":"
+                                                                                  "\"comman"
+                                                                                  "d 1 "
+                                                                                  "exited "
+                                                                                  "with "
+                                                                                  "3\"") "\n]\n");
     free(text);
     unlink(path);
     made_clear(&m);
