@@ -44,6 +44,7 @@ typedef struct {
 
 typedef struct {
     bg_str name; /* what is looked up: program of the TOOL record, or a command's first word */
+    uint32_t id; /* TOOL record, 0: a first word */
     bg_tool_identity identity;
 } bg_exec_tool;
 
@@ -170,6 +171,7 @@ typedef struct bg_exec {
     size_t n_order;
     bg_value *param_values[BG_MODE_COUNT], *env_values[BG_MODE_COUNT]; /* NONE: not asked for yet */
     unsigned param_depth; /* defaults that are being computed: a hostile image could make a ring */
+    BG_VEC(bg_exec_tool) tools; /* every tool that was asked for */
     bg_prefix *prefixes, *longest; /* as given to the cache; sorted, longest path first */
     size_t n_prefixes;
     bg_str out_root, work_root, log_root, path_env;

@@ -116,36 +116,39 @@ static bg_status source_input(context *c, uint32_t source, bg_str rel, bg_error 
                         BG_FMT(bg_graph_str(c->x->graph, s->name)));
 }
 
-static bg_status find_tool(context *c, bg_str program, const bg_img_tools *t, const bg_exec_tool **out, bg_error *err)
+/* Look it up and identify it: once a run, however many nodes use it. */
+static bg_status identify(bg_exec *x, bg_exec_tool *tool, bg_error *err)
 {
-    for (size_t i = 0; i < c->tools.n; i++) {
-        if (bg_str_eq(c->tools.at[i].name, program)) {
-            *out = &c->tools.at[i];
-            return BG_OK;
-        }
-    }
-    for (size_t i = 0; i < c->n->n_tools; i++) {
-        if (bg_str_eq(c->n->tools[i].name, program)) {
-            *out = &c->n->tools[i];
+    for (size_t i = 0; i < x->tools.n; i++) {
+        if (x->tools.at[i].id == tool->id && bg_str_eq(x->tools.at[i].name, tool->name)) {
+            *tool = x->tools.at[i];
             return BG_OK;
         }
     }
     const bg_img_tools none = {0};
-    t = t == NULL ? &none : t;
-    bg_str *words = BG_ARENA_ARRAY(&c->x->arena, (size_t)t->n_version + t->n_root + 1, bg_str);
+    const bg_img_tools *t = tool->id == 0 ? &none : &x->graph->tools[tool->id];
+    bg_str *words = BG_ARENA_ARRAY(&x->arena, (size_t)t->n_version + t->n_root + 1, bg_str);
     if (words == NULL)
         return out_of_memory(err);
     for (uint32_t i = 0; i < t->n_version; i++)
-        words[i] = bg_graph_str(c->x->graph, c->x->graph->words[t->version + i].str);
+        words[i] = bg_graph_str(x->graph, x->graph->words[t->version + i].str);
     for (uint32_t i = 0; i < t->n_root; i++)
-        words[t->n_version + i] = bg_graph_str(c->x->graph, c->x->graph->words[t->root + i].str);
-    bg_exec_tool tool = {.name = program};
-    BG_TRY(bg_key_tool(c->x->keyer, program, words, t->n_version, words + t->n_version, t->n_root,
-                       bg_graph_str(c->x->graph, t->bin), c->x->path_env, &c->x->arena, &tool.identity, err));
-    if (!BG_VEC_PUSH(&c->tools, tool))
-        return out_of_memory(err);
-    *out = &c->tools.at[c->tools.n - 1];
-    return BG_OK;
+        words[t->n_version + i] = bg_graph_str(x->graph, x->graph->words[t->root + i].str);
+    BG_TRY(bg_key_tool(x->keyer, tool->name, words, t->n_version, words + t->n_version, t->n_root,
+                       bg_graph_str(x->graph, t->bin), x->path_env, &x->arena, &tool->identity, err));
+    return BG_VEC_PUSH(&x->tools, *tool) ? BG_OK : out_of_memory(err);
+}
+
+/* A tool becomes part of the node that mentions it. */
+static bg_status find_tool(context *c, bg_str program, uint32_t id, bg_exec_tool *out, bg_error *err)
+{
+    *out = (bg_exec_tool){.name = program, .id = id};
+    BG_TRY(identify(c->x, out, err));
+    for (size_t i = 0; i < c->tools.n; i++) {
+        if (c->tools.at[i].id == id && bg_str_eq(c->tools.at[i].name, program))
+            return BG_OK;
+    }
+    return BG_VEC_PUSH(&c->tools, *out) ? BG_OK : out_of_memory(err);
 }
 
 static bg_status tool_path(context *c, const bg_value *v, bg_buf *out, bg_error *err)
@@ -155,12 +158,12 @@ static bg_status tool_path(context *c, const bg_value *v, bg_buf *out, bg_error 
     if (v->str.len > 0)
         return bg_error_set(err, BG_E_USAGE, "tool `%.*s` is a program: nothing is below it",
                             BG_FMT(bg_graph_str(c->x->graph, t->name)));
-    const bg_exec_tool *tool;
-    BG_TRY(find_tool(c, program, t, &tool, err));
+    bg_exec_tool tool;
+    BG_TRY(find_tool(c, program, v->id, &tool, err));
     if (c->mode == BG_MODE_KEY)
         bg_buf_printf(out, "\1tool\2%.*s", BG_FMT(program));
     else
-        bg_buf_str(out, tool->identity.program);
+        bg_buf_str(out, tool.identity.program);
     return BG_OK;
 }
 
@@ -380,10 +383,10 @@ static bg_status resolve_program(context *c, bg_str *word, bg_error *err)
     if (memchr(word->ptr, '/', word->len) != NULL || memchr(word->ptr, '\1', word->len) != NULL)
         return BG_OK;
     bg_error why = {0};
-    const bg_exec_tool *tool;
-    bg_status status = find_tool(c, *word, NULL, &tool, &why);
+    bg_exec_tool tool;
+    bg_status status = find_tool(c, *word, 0, &tool, &why);
     if (status == BG_OK && c->mode == BG_MODE_RUN)
-        *word = tool->identity.program;
+        *word = tool.identity.program;
     return at_place(c, status, &why, err);
 }
 

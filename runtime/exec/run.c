@@ -122,6 +122,7 @@ bg_status bg_exec_close(bg_exec *x, bg_error *err)
     BG_VEC_CLEAR(&x->touched);
     BG_VEC_CLEAR(&x->ready);
     BG_VEC_CLEAR(&x->running);
+    BG_VEC_CLEAR(&x->tools);
     bg_arena_clear(&x->arena);
     return status;
 }

@@ -9,6 +9,10 @@
 
 #include "bgraph/image.h"
 
+#ifndef TEST_ROWS
+#define TEST_ROWS 32
+#endif
+
 typedef struct {
     const char *name; /* NULL ends the rows */
     const char *word, *script;
@@ -28,7 +32,8 @@ typedef struct {
     bg_image_writer *w;
     const test_node *rows;
     uint32_t span, tool, file, rule;
-    uint32_t first_out[32], first_prod[32], first_edge[32], cmd[32], n_outs[32], n_prods[32], n_edges[32];
+    uint32_t first_out[TEST_ROWS], first_prod[TEST_ROWS], first_edge[TEST_ROWS], cmd[TEST_ROWS], n_outs[TEST_ROWS],
+        n_prods[TEST_ROWS], n_edges[TEST_ROWS];
 } test_builder;
 
 static inline uint32_t test_str(bg_image_writer *w, const char *s)
