@@ -131,15 +131,14 @@ static bool is_directory(const char *path)
     return path != NULL && stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* <directory of the program>/../share/bgc/stdlib, if it is there. */
-static const char *installed_std_dir(bg_arena *arena)
+/* <directory of the program>/../share/bgc/stdlib, NULL if that can't be told. */
+static const char *beside_program(bg_arena *arena)
 {
     const char *self = bg_cli_self(arena);
     const char *slash = self == NULL ? NULL : strrchr(self, '/');
     if (slash == NULL)
         return NULL;
-    const char *dir = bg_arena_printf(arena, "%.*s/../share/bgc/stdlib", (int)(slash - self), self);
-    return is_directory(dir) ? bg_cli_realpath(arena, dir) : NULL;
+    return bg_arena_printf(arena, "%.*s/../share/bgc/stdlib", (int)(slash - self), self);
 }
 
 bg_status bg_cli_std_dir(bg_arena *arena, bg_str *out, bg_error *err)
@@ -152,8 +151,12 @@ bg_status bg_cli_std_dir(bg_arena *arena, bg_str *out, bg_error *err)
         *out = bg_str_of(real);
         return BG_OK;
     }
-    dir = installed_std_dir(arena);
-    *out = bg_str_of(dir != NULL ? dir : BGC_STDLIB_BUILD_DIR);
+    const char *beside = beside_program(arena);
+    dir = is_directory(beside) ? bg_cli_realpath(arena, beside) : NULL;
+    if (dir == NULL)
+        dir = BGC_STDLIB_DIR;
+    /* where it should be: a file that uses a std module is told that name */
+    *out = bg_str_of(dir[0] == 0 && beside != NULL ? beside : dir);
     return BG_OK;
 }
 

@@ -30,7 +30,7 @@ static bg_console_style console_style(const bg_args *args)
         .color = bg_cli_color(args, stdout),
         .github = is_github,
         .quiet = bg_args_flag(args, "quiet"),
-        .verbose = bg_args_flag(args, "verbose") || bg_args_flag(args, "dry-run"),
+        .verbose = bg_args_flag(args, "verbose"),
         .width = bg_cli_columns(STDOUT_FILENO),
     };
 }
