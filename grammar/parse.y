@@ -141,6 +141,7 @@ env_items(A) ::= .                             { A = bg_build_no_items(b); }
 env_items(A) ::= env_items(L) key(K) EQ expr(E). { A = bg_build_append(b, L, bg_build_set(b, K, K, E, 0)); }
 env_items(A) ::= env_items(L) COMMA.           { A = L; }
 env_items(A) ::= env_items(L) error SYNC(T).   { A = bg_build_append(b, L, bg_build_error(b, T, NULL)); }
+env_items(A) ::= env_items(L) error SYNC_BLOCK(T) block(B). { A = bg_build_append(b, L, bg_build_error(b, T, B)); }
 item(A) ::= OUT(T) early(Y) NAME(N) COLON type(K) out_path(P) out_when(W). { A = bg_build_out(b, T, Y, N, K, P, W); }
 early(A) ::= .                                 { A = (bg_token){0}; }
 early(A) ::= EARLY(T).                         { A = T; }

@@ -115,7 +115,7 @@ static void labels(const renderer *r, const bg_diag *diag, int gutter, bool befo
         if (source_of(r, label->span) == NULL || is_before(diag, label) != before)
             continue;
         if (label->span.file != diag->span.file) {
-            arrow(r, label->span, gutter, "::: ");
+            arrow(r, label->span, gutter, ":::");
             bar(r, gutter);
         } else if (!before) {
             gap(r, diag->span, label->span);
@@ -134,7 +134,7 @@ static void render(const renderer *r, const bg_diag *diag)
     bg_buf_str(r->out, diag->message);
     bg_buf_printf(r->out, "%s\n", r->reset);
     if (source_of(r, diag->span) != NULL) {
-        arrow(r, diag->span, gutter, "--> ");
+        arrow(r, diag->span, gutter, "-->");
         bar(r, gutter);
         labels(r, diag, gutter, true);
         snippet(r, diag->span, gutter, '^', r->primary, (bg_str){0});

@@ -12,6 +12,7 @@ typedef struct {
     void *lemon;
     uint32_t indent;    /* of the line of the token in hand */
     bool header;        /* in the head of an item that has a block */
+    uint32_t mistake;   /* 1 + offset of the last one; 0: none yet */
     uint32_t n_missing; /* `{` without a `}` in the whole file; UINT32_MAX: not counted yet */
 } parser;
 
@@ -169,6 +170,14 @@ static bool starts_item(const parser *p, bg_token t, uint32_t base)
     }
 }
 
+/* A line that looks like an item without its `=`. Good enough to go on at, after a mistake. */
+static bool looks_like_item(const parser *p, bg_token t, uint32_t base)
+{
+    int next = p->next.kind;
+    bool value = next == BG_T_COLON || next == BG_T_STR_BEGIN || next == BG_T_INT || next == BG_T_UNIT;
+    return t.first && t.kind == BG_T_NAME && p->b.n_open == base && value;
+}
+
 static bool has_block(int kind)
 {
     return kind == BG_T_TOOL || kind == BG_T_SOURCE || kind == BG_T_TEMPLATE || kind == BG_T_GROUP || kind == BG_T_STAGE ||
@@ -201,16 +210,19 @@ static void sync_at(parser *p, bg_token t, uint32_t base)
 static bg_token recover(parser *p, bg_token t)
 {
     bg_builder *b = &p->b;
+    if (p->mistake == t.offset + 1 && t.kind != BG_T_END) /* going on there did not help: every recovery makes way */
+        t = advance(p);
     uint32_t mistake = t.offset;
+    p->mistake = mistake + 1;
     for (;; t = advance(p)) {
         uint32_t base = base_of(b);
-        bool item = (t.offset != mistake || t.first) && starts_item(p, t, base);
+        bool item = (t.offset != mistake || t.first) && (starts_item(p, t, base) || looks_like_item(p, t, base));
         if (t.kind == BG_T_END || stopped(p) || item) {
             sync_at(p, t, base);
             return t;
         }
         if (t.kind == BG_T_LBRACE && p->header && b->n_open == base) {
-            b->error = false;
+            b->error = p->header = false;
             feed(p, made(t, BG_T_SYNC_BLOCK));
             bg_lemon_recovered(p->lemon);
             return t;
