@@ -7,7 +7,7 @@ typedef bg_val *function_fn(bg_sema *s, bg_scope *scope, bg_val **args, const bg
 
 static bg_val *f_src(bg_sema *s, bg_scope *scope, bg_val **args, const bg_ast *ast)
 {
-    bg_val *rel = bg_type_want(s, args[0], BG_T_STR, "the argument of `src`");
+    bg_val *rel = bg_type_want(s, args[0], BG_TYPE_STR, "the argument of `src`");
     bg_val *root = bg_val_path(s, BG_ROOT_FILE, scope->unit, NULL, (bg_str){"", 0}, ast->span);
     return bg_path_slash(s, root, rel, ast->span);
 }
@@ -15,7 +15,7 @@ static bg_val *f_src(bg_sema *s, bg_scope *scope, bg_val **args, const bg_ast *a
 static bg_val *want_path(bg_sema *s, bg_val *v, const char *what)
 {
     bg_val *path = bg_path_of(s, v);
-    return path != NULL ? path : bg_type_want(s, v, BG_T_PATH, what);
+    return path != NULL ? path : bg_type_want(s, v, BG_TYPE_PATH, what);
 }
 
 static bg_val *f_dir(bg_sema *s, bg_scope *scope, bg_val **args, const bg_ast *ast)
@@ -33,7 +33,7 @@ static bg_val *f_base(bg_sema *s, bg_scope *scope, bg_val **args, const bg_ast *
 static bg_val *f_unique(bg_sema *s, bg_scope *scope, bg_val **args, const bg_ast *ast)
 {
     (void)scope;
-    bg_val *list = bg_known(s, bg_type_want(s, args[0], BG_T_LIST, "the argument of `unique`"), "the argument of `unique`");
+    bg_val *list = bg_known(s, bg_type_want(s, args[0], BG_TYPE_LIST, "the argument of `unique`"), "the argument of `unique`");
     if (list->kind == BG_VAL_ERROR)
         return list;
     uint32_t n_slots = 8;
@@ -58,22 +58,22 @@ static bg_val *f_len(bg_sema *s, bg_scope *scope, bg_val **args, const bg_ast *a
 {
     (void)scope;
     bg_val *v = args[0];
-    if (v->type == BG_T_LIST)
+    if (v->type == BG_TYPE_LIST)
         v = bg_known_list(s, v, "the argument of `len`");
-    else if (v->type == BG_T_STR || v->type == BG_T_ENUM)
+    else if (v->type == BG_TYPE_STR || v->type == BG_TYPE_ENUM)
         v = bg_known(s, v, "the argument of `len`");
     else if (v->kind != BG_VAL_MAP)
-        v = bg_type_want(s, v, BG_T_LIST, "the argument of `len`");
+        v = bg_type_want(s, v, BG_TYPE_LIST, "the argument of `len`");
     if (v->kind == BG_VAL_ERROR)
         return v;
-    return bg_val_int(s, v->kind == BG_VAL_STR ? (int64_t)v->str.len : v->n, BG_T_INT, ast->span);
+    return bg_val_int(s, v->kind == BG_VAL_STR ? (int64_t)v->str.len : v->n, BG_TYPE_INT, ast->span);
 }
 
 static bg_val *f_has(bg_sema *s, bg_scope *scope, bg_val **args, const bg_ast *ast)
 {
     (void)scope;
-    bg_val *node = bg_type_want(s, args[0], BG_T_NODE, "the first argument of `has`");
-    bg_val *name = bg_known(s, bg_type_want(s, args[1], BG_T_STR, "the second argument of `has`"), "the second argument of `has`");
+    bg_val *node = bg_type_want(s, args[0], BG_TYPE_NODE, "the first argument of `has`");
+    bg_val *name = bg_known(s, bg_type_want(s, args[1], BG_TYPE_STR, "the second argument of `has`"), "the second argument of `has`");
     if (node->kind == BG_VAL_ERROR || name->kind == BG_VAL_ERROR)
         return s->error;
     bg_node_prepare(s, node->ref);
@@ -87,7 +87,7 @@ static bg_val *f_replace(bg_sema *s, bg_scope *scope, bg_val **args, const bg_as
 {
     (void)scope;
     for (uint32_t i = 0; i < 3; i++) {
-        args[i] = bg_known(s, bg_type_want(s, args[i], BG_T_STR, "an argument of `replace`"), "an argument of `replace`");
+        args[i] = bg_known(s, bg_type_want(s, args[i], BG_TYPE_STR, "an argument of `replace`"), "an argument of `replace`");
         if (args[i]->kind == BG_VAL_ERROR)
             return s->error;
     }
@@ -116,7 +116,7 @@ static bg_val *f_str(bg_sema *s, bg_scope *scope, bg_val **args, const bg_ast *a
 {
     (void)scope;
     bg_val *v = args[0];
-    if (v->type == BG_T_DURATION || v->type == BG_T_SIZE) {
+    if (v->type == BG_TYPE_DURATION || v->type == BG_TYPE_SIZE) {
         v = bg_known(s, v, "the argument of `str`");
         return v->kind == BG_VAL_ERROR ? v : bg_val_str(s, bg_param_text(s, v), ast->span);
     }

@@ -14,7 +14,7 @@ static void step(bg_sema *s, bg_scope *scope, comp *c, uint32_t clause);
 static void step_for(bg_sema *s, bg_scope *scope, comp *c, uint32_t clause)
 {
     const bg_ast *ast = c->ast->kids[clause];
-    bg_val *list = bg_type_want(s, bg_eval(s, scope, ast->kids[0]), BG_T_LIST, "what a comprehension runs over");
+    bg_val *list = bg_type_want(s, bg_eval(s, scope, ast->kids[0]), BG_TYPE_LIST, "what a comprehension runs over");
     list = bg_known_list(s, list, "the list of a comprehension");
     c->bad = c->bad || list->kind == BG_VAL_ERROR;
     for (uint32_t i = 0; i < list->n && !c->bad; i++) {
@@ -30,7 +30,7 @@ static void step_for(bg_sema *s, bg_scope *scope, comp *c, uint32_t clause)
 static void step_if(bg_sema *s, bg_scope *scope, comp *c, uint32_t clause)
 {
     const bg_ast *ast = c->ast->kids[clause];
-    bg_val *v = bg_type_want(s, bg_eval(s, scope, ast->kids[0]), BG_T_BOOL, "the condition of a comprehension");
+    bg_val *v = bg_type_want(s, bg_eval(s, scope, ast->kids[0]), BG_TYPE_BOOL, "the condition of a comprehension");
     v = bg_known(s, v, "the condition of a comprehension");
     if (v->kind == BG_VAL_ERROR)
         c->bad = true;

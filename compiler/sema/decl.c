@@ -3,7 +3,7 @@
 
 static bg_str known_str(bg_sema *s, bg_scope *scope, const bg_ast *value, const char *what)
 {
-    bg_val *v = bg_known(s, bg_type_want(s, bg_eval(s, scope, value), BG_T_STR, what), what);
+    bg_val *v = bg_known(s, bg_type_want(s, bg_eval(s, scope, value), BG_TYPE_STR, what), what);
     return v->kind == BG_VAL_STR ? v->str : (bg_str){NULL, 0};
 }
 
@@ -14,7 +14,7 @@ bg_str bg_decl_word(bg_sema *s, bg_scope *scope, const bg_ast *value, const char
 
 static void strs(bg_sema *s, bg_scope *scope, const bg_ast *value, const char *what, bg_str **at, uint32_t *n)
 {
-    static const bg_type str = {BG_T_STR, NULL, NULL, 0}, list = {BG_T_LIST, &str, NULL, 0};
+    static const bg_type str = {BG_TYPE_STR, NULL, NULL, 0}, list = {BG_TYPE_LIST, &str, NULL, 0};
     bg_val *v = bg_known(s, bg_eval_as(s, scope, value, &list, bg_str_of(what)), what);
     *at = BG_ARRAY(s, v->n, bg_str);
     *n = v->n;
@@ -143,7 +143,7 @@ static uint32_t elf_bits(bg_sema *s, bg_scope *scope, const bg_ast *value)
 
 static uint32_t padding(bg_sema *s, bg_scope *scope, const bg_ast *value)
 {
-    bg_val *v = bg_known(s, bg_type_want(s, bg_eval(s, scope, value), BG_T_INT, "`pad`"), "`pad`");
+    bg_val *v = bg_known(s, bg_type_want(s, bg_eval(s, scope, value), BG_TYPE_INT, "`pad`"), "`pad`");
     if (v->kind == BG_VAL_INT && v->i >= 0 && v->i <= 4096)
         return (uint32_t)v->i;
     if (v->kind == BG_VAL_INT)
@@ -153,7 +153,7 @@ static uint32_t padding(bg_sema *s, bg_scope *scope, const bg_ast *value)
 
 static bool links(bg_sema *s, bg_scope *scope, const bg_ast *value)
 {
-    bg_val *v = bg_known(s, bg_type_want(s, bg_eval(s, scope, value), BG_T_BOOL, "`links`"), "`links`");
+    bg_val *v = bg_known(s, bg_type_want(s, bg_eval(s, scope, value), BG_TYPE_BOOL, "`links`"), "`links`");
     return v->kind == BG_VAL_BOOL && v->i != 0;
 }
 

@@ -10,7 +10,7 @@ static bg_val *eval_in_node(bg_sema *s, bg_scope *scope, const bg_ast *ast)
         return s->error;
     }
     if (bg_str_is(ast->text, "self"))
-        return bg_val_ref(s, BG_VAL_NODE, BG_T_NODE, scope->node, ast->span);
+        return bg_val_ref(s, BG_VAL_NODE, BG_TYPE_NODE, scope->node, ast->span);
     bg_diag *d = bg_diag_push(s->diags, BG_D_UNDEFINED_NAME, ast->span, 1, ast->text);
     bg_diag_help(s->diags, d, "write `%.*s.NAME`", BG_FMT(ast->text));
     return s->error;
@@ -48,7 +48,7 @@ static bg_val *eval_text(bg_sema *s, bg_scope *scope, const bg_ast *ast)
 static bg_val *eval_int(bg_sema *s, bg_scope *scope, const bg_ast *ast)
 {
     (void)scope;
-    bg_type_kind type = ast->kind == BG_AST_DURATION ? BG_T_DURATION : ast->kind == BG_AST_SIZE ? BG_T_SIZE : BG_T_INT;
+    bg_type_kind type = ast->kind == BG_AST_DURATION ? BG_TYPE_DURATION : ast->kind == BG_AST_SIZE ? BG_TYPE_SIZE : BG_TYPE_INT;
     return bg_val_int(s, ast->ival, type, ast->span);
 }
 
@@ -66,9 +66,9 @@ static bg_val *render(bg_sema *s, const bg_ast *interp, bg_val *v)
     for (uint32_t i = 0; i < BG_RENDER_COUNT; i++) {
         if (!bg_str_is(interp->text, formats[i]))
             continue;
-        if (v->type == BG_T_INT || v->type == BG_T_BOOL)
+        if (v->type == BG_TYPE_INT || v->type == BG_TYPE_BOOL)
             v = bg_eval_concat(s, &v, 1, interp->span);
-        bg_val *r = bg_val_op1(s, BG_VAL_RENDER, BG_T_STR, v, interp->span);
+        bg_val *r = bg_val_op1(s, BG_VAL_RENDER, BG_TYPE_STR, v, interp->span);
         if (r->kind != BG_VAL_ERROR)
             r->i = (int64_t)i;
         return r;
@@ -82,29 +82,29 @@ bg_val *bg_eval_word(bg_sema *s, bg_val *v, const char *what)
     if (v->kind == BG_VAL_ERROR)
         return v;
     switch ((int)v->type) {
-    case BG_T_STR:
-    case BG_T_ENUM:
-    case BG_T_PATH:
-    case BG_T_PRODUCT:
-    case BG_T_TOOL:
+    case BG_TYPE_STR:
+    case BG_TYPE_ENUM:
+    case BG_TYPE_PATH:
+    case BG_TYPE_PRODUCT:
+    case BG_TYPE_TOOL:
         return v;
-    case BG_T_INT:
-    case BG_T_BOOL:
+    case BG_TYPE_INT:
+    case BG_TYPE_BOOL:
         return bg_eval_concat(s, &v, 1, v->span);
     default:
         break;
     }
-    if (v->type == BG_T_LIST) {
+    if (v->type == BG_TYPE_LIST) {
         bg_diag *d = bg_diag_push(s->diags, BG_D_NESTED_LIST, v->span, 0);
         bg_diag_help(s->diags, d, "splice it with `..`");
         return s->error;
     }
     bg_diag *d = bg_diag_push(s->diags, BG_D_BAD_WORD, v->span, 2, bg_val_describe(v), bg_str_of(what));
-    if (v->type == BG_T_NODE)
+    if (v->type == BG_TYPE_NODE)
         bg_diag_help(s->diags, d, "name one of its outputs, or `.link` for the directory of all");
-    else if (v->type == BG_T_SOURCE)
+    else if (v->type == BG_TYPE_SOURCE)
         bg_diag_help(s->diags, d, "name a path in it: `source / \"path\"`");
-    else if (v->type == BG_T_DURATION || v->type == BG_T_SIZE)
+    else if (v->type == BG_TYPE_DURATION || v->type == BG_TYPE_SIZE)
         bg_diag_help(s->diags, d, "`str(…)` writes it as in the file");
     return s->error;
 }
@@ -165,10 +165,10 @@ bg_val *bg_eval_concat(bg_sema *s, bg_val *const *parts, uint32_t n, bg_span spa
     }
     if (kept == 0)
         return bg_val_str(s, (bg_str){"", 0}, span);
-    bool is_str = flat.at[0]->type == BG_T_STR || flat.at[0]->type == BG_T_ENUM;
+    bool is_str = flat.at[0]->type == BG_TYPE_STR || flat.at[0]->type == BG_TYPE_ENUM;
     if (kept == 1 && is_str)
         return flat.at[0];
-    return bg_val_op(s, BG_VAL_CONCAT, BG_T_STR, flat.at, kept, span);
+    return bg_val_op(s, BG_VAL_CONCAT, BG_TYPE_STR, flat.at, kept, span);
 }
 
 static bg_val *eval_string(bg_sema *s, bg_scope *scope, const bg_ast *ast)
@@ -215,20 +215,20 @@ bg_val *bg_eval_list(bg_sema *s, bg_val *const *items, uint32_t n, bg_span span)
         if (out.n > BG_LIMIT_ITEMS)
             bg_sema_limit(s, span, "items of a list", BG_LIMIT_ITEMS);
     }
-    return bad ? s->error : bg_val_op(s, BG_VAL_LIST, BG_T_LIST, out.at, out.n, span);
+    return bad ? s->error : bg_val_op(s, BG_VAL_LIST, BG_TYPE_LIST, out.at, out.n, span);
 }
 
 static bg_val *eval_splice(bg_sema *s, bg_scope *scope, const bg_ast *ast)
 {
-    bg_val *v = bg_type_want(s, bg_eval(s, scope, ast->kids[0]), BG_T_LIST, "what is spliced with `..`");
-    return bg_val_op1(s, BG_VAL_SPLICE, BG_T_LIST, v, ast->span);
+    bg_val *v = bg_type_want(s, bg_eval(s, scope, ast->kids[0]), BG_TYPE_LIST, "what is spliced with `..`");
+    return bg_val_op1(s, BG_VAL_SPLICE, BG_TYPE_LIST, v, ast->span);
 }
 
 static bg_val *eval_item_if(bg_sema *s, bg_scope *scope, const bg_ast *ast)
 {
-    bg_val *c = bg_type_want(s, bg_eval(s, scope, ast->kids[1]), BG_T_BOOL, "a condition");
+    bg_val *c = bg_type_want(s, bg_eval(s, scope, ast->kids[1]), BG_TYPE_BOOL, "a condition");
     if (c->kind == BG_VAL_BOOL && c->i == 0)
-        return bg_val_op2(s, BG_VAL_ITEM_IF, BG_T_ANY, c, c, ast->span);
+        return bg_val_op2(s, BG_VAL_ITEM_IF, BG_TYPE_ANY, c, c, ast->span);
     bg_val *v = bg_eval(s, scope, ast->kids[0]);
     return bg_val_op2(s, BG_VAL_ITEM_IF, v->type, c, v, ast->span);
 }
@@ -254,7 +254,7 @@ static bg_val *eval_map(bg_sema *s, bg_scope *scope, const bg_ast *ast)
         keys[n] = kid->text;
         kids[n++] = bg_eval(s, scope, kid->kids[0]);
     }
-    bg_val *v = bg_val_op(s, BG_VAL_MAP, BG_T_MAP, kids, n, ast->span);
+    bg_val *v = bg_val_op(s, BG_VAL_MAP, BG_TYPE_MAP, kids, n, ast->span);
     v->keys = keys;
     return v;
 }
@@ -276,13 +276,13 @@ static bool can_wait(const bg_val *v)
 
 static bg_type_kind common_type(const bg_val *a, const bg_val *b)
 {
-    if (a->type == b->type && a->type != BG_T_ENUM)
+    if (a->type == b->type && a->type != BG_TYPE_ENUM)
         return a->type;
-    bool strs = (a->type == BG_T_STR || a->type == BG_T_ENUM) && (b->type == BG_T_STR || b->type == BG_T_ENUM);
+    bool strs = (a->type == BG_TYPE_STR || a->type == BG_TYPE_ENUM) && (b->type == BG_TYPE_STR || b->type == BG_TYPE_ENUM);
     if (strs)
-        return BG_T_STR;
-    bool paths = (a->type == BG_T_PATH || a->type == BG_T_PRODUCT) && (b->type == BG_T_PATH || b->type == BG_T_PRODUCT);
-    return paths ? BG_T_PATH : BG_T_ERROR;
+        return BG_TYPE_STR;
+    bool paths = (a->type == BG_TYPE_PATH || a->type == BG_TYPE_PRODUCT) && (b->type == BG_TYPE_PATH || b->type == BG_TYPE_PRODUCT);
+    return paths ? BG_TYPE_PATH : BG_TYPE_ERROR;
 }
 
 static bg_val *as_path(bg_sema *s, bg_val *v)
@@ -302,7 +302,7 @@ bg_val *bg_eval_cond(bg_sema *s, bg_val *c, bg_val *a, bg_val *b, bg_span span)
     a = as_path(s, a);
     b = as_path(s, b);
     bg_type_kind type = common_type(a, b);
-    if (type == BG_T_ERROR) {
+    if (type == BG_TYPE_ERROR) {
         bg_diag_push(s->diags, BG_D_OPERANDS, span, 3, BG_STR("if"), bg_val_describe(a), bg_val_describe(b));
         return s->error;
     }
@@ -317,7 +317,7 @@ bg_val *bg_eval_cond(bg_sema *s, bg_val *c, bg_val *a, bg_val *b, bg_span span)
 
 static bg_val *eval_cond(bg_sema *s, bg_scope *scope, const bg_ast *ast)
 {
-    bg_val *c = bg_type_want(s, bg_eval(s, scope, ast->kids[0]), BG_T_BOOL, "a condition");
+    bg_val *c = bg_type_want(s, bg_eval(s, scope, ast->kids[0]), BG_TYPE_BOOL, "a condition");
     if (c->kind == BG_VAL_ERROR)
         return c;
     if (c->kind == BG_VAL_BOOL)
@@ -338,10 +338,10 @@ static bg_val *eval_binary(bg_sema *s, bg_scope *scope, const bg_ast *ast)
     bg_val *a = bg_eval(s, scope, ast->kids[0]);
     if (!is_and && !bg_str_is(ast->text, "or"))
         return bg_oper_binary(s, ast->text, a, bg_eval(s, scope, ast->kids[1]), ast->span);
-    a = bg_type_want(s, a, BG_T_BOOL, is_and ? "the left side of `and`" : "the left side of `or`");
+    a = bg_type_want(s, a, BG_TYPE_BOOL, is_and ? "the left side of `and`" : "the left side of `or`");
     if (a->kind == BG_VAL_BOOL && (a->i != 0) != is_and)
         return a;
-    bg_val *b = bg_type_want(s, bg_eval(s, scope, ast->kids[1]), BG_T_BOOL,
+    bg_val *b = bg_type_want(s, bg_eval(s, scope, ast->kids[1]), BG_TYPE_BOOL,
                              is_and ? "the right side of `and`" : "the right side of `or`");
     if (a->kind == BG_VAL_BOOL || a->kind == BG_VAL_ERROR)
         return a->kind == BG_VAL_ERROR ? a : b;
@@ -374,7 +374,7 @@ bg_val *bg_eval(bg_sema *s, bg_scope *scope, const bg_ast *ast)
 
 bg_val *bg_eval_as(bg_sema *s, bg_scope *scope, const bg_ast *ast, const bg_type *type, bg_str what)
 {
-    if (ast != NULL && type->kind == BG_T_ENUM && ast->kind == BG_AST_NAME)
+    if (ast != NULL && type->kind == BG_TYPE_ENUM && ast->kind == BG_AST_NAME)
         for (uint32_t i = 0; i < type->n_choices; i++)
             if (bg_str_eq(type->choices[i], ast->text))
                 return bg_val_str(s, ast->text, ast->span);
@@ -414,21 +414,21 @@ static bg_val *bind_value(bg_sema *s, bg_bind *bind, bg_span span)
         return param_value(s, bind->ref, span);
     case BG_BIND_ENV:
         ((bg_env *)bind->ref)->touched = true;
-        return bg_val_ref(s, BG_VAL_ENV, BG_T_STR, bind->ref, span);
+        return bg_val_ref(s, BG_VAL_ENV, BG_TYPE_STR, bind->ref, span);
     case BG_BIND_TOOL:
-        return bg_val_ref(s, BG_VAL_TOOL, BG_T_TOOL, bg_decl_tool(s, bind), span);
+        return bg_val_ref(s, BG_VAL_TOOL, BG_TYPE_TOOL, bg_decl_tool(s, bind), span);
     case BG_BIND_SOURCE:
-        return bg_val_ref(s, BG_VAL_SOURCE, BG_T_SOURCE, bg_decl_source(s, bind), span);
+        return bg_val_ref(s, BG_VAL_SOURCE, BG_TYPE_SOURCE, bg_decl_source(s, bind), span);
     case BG_BIND_RULE:
-        return bg_val_ref(s, BG_VAL_RULE, BG_T_RULE, bg_decl_rule(s, bind), span);
+        return bg_val_ref(s, BG_VAL_RULE, BG_TYPE_RULE, bg_decl_rule(s, bind), span);
     case BG_BIND_TEMPLATE:
-        return bg_val_ref(s, BG_VAL_TEMPLATE, BG_T_TEMPLATE, bind, span);
+        return bg_val_ref(s, BG_VAL_TEMPLATE, BG_TYPE_TEMPLATE, bind, span);
     case BG_BIND_GROUP:
-        return bg_val_ref(s, BG_VAL_GROUP, BG_T_GROUP, bind->ref, span);
+        return bg_val_ref(s, BG_VAL_GROUP, BG_TYPE_GROUP, bind->ref, span);
     case BG_BIND_NODE:
-        return bg_val_ref(s, BG_VAL_NODE, BG_T_NODE, bind->ref, span);
+        return bg_val_ref(s, BG_VAL_NODE, BG_TYPE_NODE, bind->ref, span);
     case BG_BIND_MODULE:
-        return bind->ref == NULL ? s->error : bg_val_ref(s, BG_VAL_MODULE, BG_T_MODULE, bind->ref, span);
+        return bind->ref == NULL ? s->error : bg_val_ref(s, BG_VAL_MODULE, BG_TYPE_MODULE, bind->ref, span);
     case BG_BIND_VAR:
         break;
     }

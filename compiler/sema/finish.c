@@ -13,7 +13,7 @@ typedef struct {
 static bg_val *word(bg_sema *s, bg_val *v)
 {
     if (v->kind == BG_VAL_ITEM_IF)
-        return bg_val_op2(s, BG_VAL_ITEM_IF, BG_T_STR, v->kids[0], word(s, v->kids[1]), v->span);
+        return bg_val_op2(s, BG_VAL_ITEM_IF, BG_TYPE_STR, v->kids[0], word(s, v->kids[1]), v->span);
     if (v->kind != BG_VAL_SPLICE)
         return bg_eval_word(s, v, "a word of a command");
     bg_val *list = v->kids[0];
@@ -23,20 +23,20 @@ static bg_val *word(bg_sema *s, bg_val *v)
         bg_val **kids = BG_ARRAY(s, 3, bg_val *);
         kids[0] = list->kids[0];
         for (uint32_t i = 1; i < 3; i++) {
-            bg_val *part = word(s, bg_val_op1(s, BG_VAL_SPLICE, BG_T_LIST, list->kids[i], list->span));
+            bg_val *part = word(s, bg_val_op1(s, BG_VAL_SPLICE, BG_TYPE_LIST, list->kids[i], list->span));
             kids[i] = part->kind == BG_VAL_ERROR ? part : part->kids[0];
         }
-        return bg_val_op1(s, BG_VAL_SPLICE, BG_T_LIST, bg_val_op(s, BG_VAL_COND, BG_T_LIST, kids, 3, list->span), v->span);
+        return bg_val_op1(s, BG_VAL_SPLICE, BG_TYPE_LIST, bg_val_op(s, BG_VAL_COND, BG_TYPE_LIST, kids, 3, list->span), v->span);
     }
     bg_val **items = BG_ARRAY(s, list->n, bg_val *);
     for (uint32_t i = 0; i < list->n; i++)
         items[i] = word(s, list->kids[i]);
-    return bg_val_op1(s, BG_VAL_SPLICE, BG_T_LIST, bg_eval_list(s, items, list->n, list->span), v->span);
+    return bg_val_op1(s, BG_VAL_SPLICE, BG_TYPE_LIST, bg_eval_list(s, items, list->n, list->span), v->span);
 }
 
 static bg_val *words(bg_sema *s, bg_val *list)
 {
-    bg_val *splice = bg_val_op1(s, BG_VAL_SPLICE, BG_T_LIST, list, list->span);
+    bg_val *splice = bg_val_op1(s, BG_VAL_SPLICE, BG_TYPE_LIST, list, list->span);
     splice = splice->kind == BG_VAL_ERROR ? splice : word(s, splice);
     return splice->kind == BG_VAL_ERROR ? splice : splice->kids[0];
 }
@@ -70,7 +70,7 @@ static bg_val *program(bg_sema *s, bg_val *v)
     }
     if (memchr(v->str.ptr, '/', v->str.len) != NULL)
         return v;
-    return bg_val_ref(s, BG_VAL_TOOL, BG_T_TOOL, implied_tool(s, v->str), v->span);
+    return bg_val_ref(s, BG_VAL_TOOL, BG_TYPE_TOOL, implied_tool(s, v->str), v->span);
 }
 
 static bg_val *command(bg_sema *s, bg_val *argv)
@@ -102,7 +102,7 @@ static bool is_own(const bg_node *node, const bg_val *v)
 
 static bg_val *path_value(work *w, bg_scope *scope, const bg_ast *ast, const char *what, bool own)
 {
-    static const bg_type path = {BG_T_PATH, NULL, NULL, 0};
+    static const bg_type path = {BG_TYPE_PATH, NULL, NULL, 0};
     bg_val *v = bg_eval_as(w->s, scope, ast, &path, bg_str_of(what));
     if (v->kind == BG_VAL_ERROR || !own || is_own(w->node, v))
         return v->kind == BG_VAL_ERROR ? NULL : v;
@@ -112,7 +112,7 @@ static bg_val *path_value(work *w, bg_scope *scope, const bg_ast *ast, const cha
 
 static void add_run(work *w, bg_scope *scope, const bg_ast *ast)
 {
-    bg_val *argv = bg_type_want(w->s, bg_eval(w->s, scope, ast->kids[0]), BG_T_LIST, "a command");
+    bg_val *argv = bg_type_want(w->s, bg_eval(w->s, scope, ast->kids[0]), BG_TYPE_LIST, "a command");
     bg_cmd cmd = {command(w->s, argv), NULL, ast->span};
     if (ast->kids[1] != NULL)
         cmd.out = path_value(w, scope, ast->kids[1], "`stdout`", true);
@@ -129,45 +129,45 @@ static bg_val *input(bg_sema *s, bg_val *v)
     if (v->kind == BG_VAL_NODE)
         return bg_val_path(s, BG_ROOT_PROD, v->ref, NULL, (bg_str){"", 0}, v->span);
     if (v->kind == BG_VAL_ITEM_IF)
-        return bg_val_op2(s, BG_VAL_ITEM_IF, BG_T_PATH, v->kids[0], input(s, v->kids[1]), v->span);
+        return bg_val_op2(s, BG_VAL_ITEM_IF, BG_TYPE_PATH, v->kids[0], input(s, v->kids[1]), v->span);
     if (v->kind == BG_VAL_SPLICE && v->kids[0]->kind == BG_VAL_LIST) {
         bg_val *list = v->kids[0];
         bg_val **items = BG_ARRAY(s, list->n, bg_val *);
         for (uint32_t i = 0; i < list->n; i++)
             items[i] = input(s, list->kids[i]);
-        return bg_val_op1(s, BG_VAL_SPLICE, BG_T_LIST, bg_eval_list(s, items, list->n, list->span), v->span);
+        return bg_val_op1(s, BG_VAL_SPLICE, BG_TYPE_LIST, bg_eval_list(s, items, list->n, list->span), v->span);
     }
     if (v->kind == BG_VAL_SPLICE && v->kids[0]->kind == BG_VAL_COND) {
         bg_val *c = v->kids[0];
         bg_val **kids = BG_ARRAY(s, 3, bg_val *);
         kids[0] = c->kids[0];
         for (uint32_t i = 1; i < 3; i++) {
-            bg_val *part = input(s, bg_val_op1(s, BG_VAL_SPLICE, BG_T_LIST, c->kids[i], c->span));
+            bg_val *part = input(s, bg_val_op1(s, BG_VAL_SPLICE, BG_TYPE_LIST, c->kids[i], c->span));
             kids[i] = part->kind == BG_VAL_ERROR ? part : part->kids[0];
         }
-        return bg_val_op1(s, BG_VAL_SPLICE, BG_T_LIST, bg_val_op(s, BG_VAL_COND, BG_T_LIST, kids, 3, c->span), v->span);
+        return bg_val_op1(s, BG_VAL_SPLICE, BG_TYPE_LIST, bg_val_op(s, BG_VAL_COND, BG_TYPE_LIST, kids, 3, c->span), v->span);
     }
     bg_val *path = bg_path_of(s, v);
     if (path != NULL)
         return path;
-    if (v->type == BG_T_LIST && v->kind != BG_VAL_SPLICE) {
+    if (v->type == BG_TYPE_LIST && v->kind != BG_VAL_SPLICE) {
         bg_diag *d = bg_diag_push(s->diags, BG_D_NESTED_LIST, v->span, 0);
         bg_diag_help(s->diags, d, "splice it with `..`");
         return s->error;
     }
     bg_diag *d = bg_diag_push(s->diags, BG_D_TYPE, v->span, 3, BG_STR("an item of `in`"),
                               BG_STR("a path, a source, a node or a product"), bg_val_describe(v));
-    if (v->type == BG_T_STR)
+    if (v->type == BG_TYPE_STR)
         bg_diag_help(s->diags, d, "`src(\"…\")` is a path below this file's directory");
     return s->error;
 }
 
 static void add_in(work *w, bg_scope *scope, const bg_ast *ast)
 {
-    bg_val *v = bg_type_want(w->s, bg_eval(w->s, scope, ast->kids[0]), BG_T_LIST, "`in`");
+    bg_val *v = bg_type_want(w->s, bg_eval(w->s, scope, ast->kids[0]), BG_TYPE_LIST, "`in`");
     if (v->kind == BG_VAL_ERROR)
         return;
-    v = input(w->s, bg_val_op1(w->s, BG_VAL_SPLICE, BG_T_LIST, v, v->span));
+    v = input(w->s, bg_val_op1(w->s, BG_VAL_SPLICE, BG_TYPE_LIST, v, v->span));
     if (v->kind != BG_VAL_ERROR)
         BG_PUSH(w->s, &w->inputs, v);
 }
@@ -179,7 +179,7 @@ static void add_env(work *w, bg_scope *scope, const bg_ast *ast)
         if (set == NULL || set->kind != BG_AST_SET)
             continue;
         bg_val *v = bg_eval_word(w->s, bg_eval(w->s, scope, set->kids[0]), "the value of an environment variable");
-        if (v->kind != BG_VAL_ERROR && v->type != BG_T_STR && v->type != BG_T_ENUM)
+        if (v->kind != BG_VAL_ERROR && v->type != BG_TYPE_STR && v->type != BG_TYPE_ENUM)
             v = bg_eval_concat(w->s, &v, 1, v->span);
         bg_bind *old = bg_scope_own(w->env_names, set->text);
         if (old != NULL && ((set->flags | ast->flags) & BG_AST_OVERRIDE) != 0) {
@@ -252,18 +252,18 @@ static void set(work *w, const bg_item *item)
     } else if (bg_str_is(key, "signal")) {
         node->signal = signal_of(w, item);
     } else if (bg_str_is(key, "timeout")) {
-        node->timeout_ns = number(w, item, BG_T_DURATION, 1, INT64_MAX, "longer than 0s", 0);
+        node->timeout_ns = number(w, item, BG_TYPE_DURATION, 1, INT64_MAX, "longer than 0s", 0);
     } else if (bg_str_is(key, "retry")) {
-        node->retry = (uint32_t)number(w, item, BG_T_INT, 0, 1000, "from 0 to 1000", 0);
+        node->retry = (uint32_t)number(w, item, BG_TYPE_INT, 0, 1000, "from 0 to 1000", 0);
     } else if (bg_str_is(key, "cpus")) {
-        node->cpus = (uint32_t)number(w, item, BG_T_INT, 1, 65535, "from 1 to 65535", 1);
+        node->cpus = (uint32_t)number(w, item, BG_TYPE_INT, 1, 65535, "from 1 to 65535", 1);
     } else if (bg_str_is(key, "when")) {
-        add_when(w, bg_type_want(s, bg_eval(s, item->scope, value), BG_T_BOOL, "`when`"));
+        add_when(w, bg_type_want(s, bg_eval(s, item->scope, value), BG_TYPE_BOOL, "`when`"));
     } else if (bg_str_is(key, "relocate")) {
-        bg_val *v = bg_type_want(s, bg_eval(s, item->scope, value), BG_T_RULE, "`relocate`");
+        bg_val *v = bg_type_want(s, bg_eval(s, item->scope, value), BG_TYPE_RULE, "`relocate`");
         node->rule = v->kind == BG_VAL_RULE ? v->ref : NULL;
     } else if (bg_str_is(key, "cache")) {
-        bg_val *v = bg_known(s, bg_type_want(s, bg_eval(s, item->scope, value), BG_T_BOOL, "`cache`"), "`cache`");
+        bg_val *v = bg_known(s, bg_type_want(s, bg_eval(s, item->scope, value), BG_TYPE_BOOL, "`cache`"), "`cache`");
         node->no_cache = v->kind == BG_VAL_BOOL && v->i == 0;
     }
 }
@@ -341,9 +341,24 @@ static void collect(work *w, const bg_val *v)
         collect(w, v->kids[i]);
 }
 
+/* A node can't read what it has yet to make. */
+static void check_inputs(work *w, const bg_val *v)
+{
+    bg_node *node = w->node;
+    bool own = v->kind == BG_VAL_PATH && ((v->i == BG_ROOT_OUT && ((const bg_out *)v->ref)->node == node) ||
+                                          (v->i == BG_ROOT_PROD && v->ref == node));
+    if (own)
+        bg_diag_push(w->s->diags, BG_D_NODE_CYCLE, v->span, 1,
+                     bg_sema_printf(w->s, "%.*s -> %.*s", BG_FMT(node->path), BG_FMT(node->path)));
+    for (uint32_t i = 0; i < v->n; i++)
+        check_inputs(w, v->kids[i]);
+}
+
 static void collect_edges(work *w)
 {
     bg_node *node = w->node;
+    if (node->inputs != NULL)
+        check_inputs(w, node->inputs);
     collect(w, node->when);
     collect(w, node->inputs);
     for (uint32_t i = 0; i < node->cmds.n; i++) {

@@ -28,11 +28,11 @@ static bg_val *known_list(bg_sema *s, bg_val *v, const char *what, bool deep)
             bg_val *c = bg_known(s, item->kids[0], what);
             if (c->kind == BG_VAL_ERROR)
                 return c;
-            item = c->i != 0 ? item->kids[1] : bg_val_op1(s, BG_VAL_SPLICE, BG_T_LIST, bg_eval_list(s, NULL, 0, v->span), v->span);
+            item = c->i != 0 ? item->kids[1] : bg_val_op1(s, BG_VAL_SPLICE, BG_TYPE_LIST, bg_eval_list(s, NULL, 0, v->span), v->span);
         }
         if (item->kind == BG_VAL_SPLICE) {
             bg_val *list = deep ? bg_known(s, item->kids[0], what) : bg_known_list(s, item->kids[0], what);
-            item = bg_val_op1(s, BG_VAL_SPLICE, BG_T_LIST, list, item->span);
+            item = bg_val_op1(s, BG_VAL_SPLICE, BG_TYPE_LIST, list, item->span);
         } else if (deep) {
             item = bg_known(s, item, what);
         }
@@ -103,7 +103,7 @@ static bg_val *known_map(bg_sema *s, bg_val *v, const char *what)
     bg_val **kids;
     if (known_kids(s, v, what, &kids)->kind == BG_VAL_ERROR)
         return s->error;
-    bg_val *map = bg_val_op(s, BG_VAL_MAP, BG_T_MAP, kids, v->n, v->span);
+    bg_val *map = bg_val_op(s, BG_VAL_MAP, BG_TYPE_MAP, kids, v->n, v->span);
     map->keys = v->keys;
     return map;
 }
@@ -240,9 +240,9 @@ static bg_str with_unit(bg_sema *s, int64_t v, const unit *units, size_t n)
 
 bg_str bg_param_text(bg_sema *s, const bg_val *v)
 {
-    if (v->type == BG_T_DURATION)
+    if (v->type == BG_TYPE_DURATION)
         return with_unit(s, v->i, durations, sizeof durations / sizeof *durations);
-    if (v->type == BG_T_SIZE)
+    if (v->type == BG_TYPE_SIZE)
         return with_unit(s, v->i, sizes, sizeof sizes / sizeof *sizes);
     if (v->kind == BG_VAL_INT)
         return bg_sema_printf(s, "%lld", (long long)v->i);
@@ -298,25 +298,25 @@ static bg_val *parse_value(bg_sema *s, const bg_type *type, bg_str text, bg_span
     int64_t v = 0;
     bg_str rest;
     switch ((int)type->kind) {
-    case BG_T_STR:
+    case BG_TYPE_STR:
         return bg_val_str(s, text, span);
-    case BG_T_ENUM:
+    case BG_TYPE_ENUM:
         for (uint32_t i = 0; i < type->n_choices; i++)
             if (bg_str_eq(type->choices[i], text))
                 return bg_val_str(s, text, span);
         return NULL;
-    case BG_T_BOOL:
+    case BG_TYPE_BOOL:
         return bg_str_is(text, "true")    ? bg_val_bool(s, true, span)
                : bg_str_is(text, "false") ? bg_val_bool(s, false, span)
                                           : NULL;
-    case BG_T_INT:
-        return parse_number(text, &v, &rest) && rest.len == 0 ? bg_val_int(s, v, BG_T_INT, span) : NULL;
-    case BG_T_DURATION:
-        return parse_unit(text, durations, sizeof durations / sizeof *durations, &v) ? bg_val_int(s, v, BG_T_DURATION, span)
+    case BG_TYPE_INT:
+        return parse_number(text, &v, &rest) && rest.len == 0 ? bg_val_int(s, v, BG_TYPE_INT, span) : NULL;
+    case BG_TYPE_DURATION:
+        return parse_unit(text, durations, sizeof durations / sizeof *durations, &v) ? bg_val_int(s, v, BG_TYPE_DURATION, span)
                                                                                     : NULL;
-    case BG_T_SIZE:
-        return parse_unit(text, sizes, sizeof sizes / sizeof *sizes, &v) ? bg_val_int(s, v, BG_T_SIZE, span) : NULL;
-    case BG_T_LIST:
+    case BG_TYPE_SIZE:
+        return parse_unit(text, sizes, sizeof sizes / sizeof *sizes, &v) ? bg_val_int(s, v, BG_TYPE_SIZE, span) : NULL;
+    case BG_TYPE_LIST:
         return parse_list(s, text, span);
     default:
         return NULL;

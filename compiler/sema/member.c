@@ -35,7 +35,7 @@ static bg_val *machine(bg_sema *s, const bg_ast *ast)
     static const bg_str names[BG_MACHINE_COUNT] = {{"arch", 4}, {"os", 2}, {"jobs", 4}};
     for (uint32_t i = 0; i < BG_MACHINE_COUNT; i++)
         if (bg_str_eq(ast->text, names[i])) {
-            bg_val *v = bg_val_new(s, BG_VAL_FACT, i == BG_MACHINE_JOBS ? BG_T_INT : BG_T_STR, ast->span);
+            bg_val *v = bg_val_new(s, BG_VAL_FACT, i == BG_MACHINE_JOBS ? BG_TYPE_INT : BG_TYPE_STR, ast->span);
             v->i = (int64_t)i;
             return v;
         }
@@ -119,7 +119,7 @@ bg_val *bg_eval_field(bg_sema *s, bg_scope *scope, const bg_ast *ast)
 static bg_val *list_index(bg_sema *s, bg_val *list, bg_val *index, const bg_ast *ast)
 {
     list = bg_known_list(s, list, "a list that is indexed");
-    index = bg_known(s, bg_type_want(s, index, BG_T_INT, "the index"), "an index");
+    index = bg_known(s, bg_type_want(s, index, BG_TYPE_INT, "the index"), "an index");
     if (list->kind == BG_VAL_ERROR || index->kind == BG_VAL_ERROR)
         return s->error;
     if (index->i >= 0 && index->i < (int64_t)list->n)
@@ -135,10 +135,10 @@ bg_val *bg_eval_index(bg_sema *s, bg_scope *scope, const bg_ast *ast)
     bg_val *index = bg_eval(s, scope, ast->kids[1]);
     if (v->kind == BG_VAL_ERROR || index->kind == BG_VAL_ERROR)
         return s->error;
-    if (v->type == BG_T_LIST)
+    if (v->type == BG_TYPE_LIST)
         return list_index(s, v, index, ast);
     if (v->kind == BG_VAL_MAP) {
-        index = bg_known(s, bg_type_want(s, index, BG_T_STR, "the key"), "a key");
+        index = bg_known(s, bg_type_want(s, index, BG_TYPE_STR, "the key"), "a key");
         return index->kind == BG_VAL_ERROR ? index : map_member(s, v, index->str, ast);
     }
     bg_diag_push(s->diags, BG_D_TYPE, v->span, 3, BG_STR("what is indexed"), BG_STR("a list or a map"), bg_val_describe(v));

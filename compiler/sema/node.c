@@ -363,8 +363,6 @@ static void prepare_crate(bg_sema *s, bg_node *node)
 static void prepare_stage(bg_sema *s, bg_node *node)
 {
     const bg_ast *templates = node->ast->kids[1], *block = node->ast->kids[2];
-    if (templates == NULL && block == NULL)
-        bg_diag_push(s->diags, BG_D_EMPTY_STAGE, node->ast->span, 1, node->path);
     part p = {s, node, node->scope, block, true, NULL};
     for (uint32_t i = 0; templates != NULL && i < templates->n_kids; i++)
         add_template(p, templates->kids[i]);
@@ -398,7 +396,7 @@ bool bg_out_exists(bg_sema *s, bg_out *out)
     out->exists = true;
     out->state = BG_STATE_BUSY;
     if (out->ast->kids[2] != NULL) {
-        bg_val *v = bg_type_want(s, bg_eval(s, out->scope, out->ast->kids[2]), BG_T_BOOL, "`when`");
+        bg_val *v = bg_type_want(s, bg_eval(s, out->scope, out->ast->kids[2]), BG_TYPE_BOOL, "`when`");
         v = bg_known(s, v, "`when` of an output");
         out->exists = v->kind == BG_VAL_ERROR || v->i != 0;
     }
@@ -440,7 +438,7 @@ bg_str bg_out_path(bg_sema *s, bg_out *out)
     out->path_state = BG_STATE_BUSY;
     const bg_ast *ast = out->ast->kids[1];
     if (ast != NULL) {
-        bg_val *v = bg_known(s, bg_type_want(s, bg_eval(s, out->scope, ast), BG_T_STR, "the path of an output"),
+        bg_val *v = bg_known(s, bg_type_want(s, bg_eval(s, out->scope, ast), BG_TYPE_STR, "the path of an output"),
                              "the path of an output");
         const char *why = v->kind == BG_VAL_STR ? unsafe(v->str) : NULL;
         if (why != NULL)

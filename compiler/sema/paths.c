@@ -3,9 +3,9 @@
 
 bg_val *bg_path_of(bg_sema *s, bg_val *v)
 {
-    if (v->type == BG_T_SOURCE && v->kind == BG_VAL_SOURCE)
+    if (v->type == BG_TYPE_SOURCE && v->kind == BG_VAL_SOURCE)
         return bg_val_path(s, BG_ROOT_SOURCE, v->ref, NULL, (bg_str){"", 0}, v->span);
-    return v->type == BG_T_PATH || v->type == BG_T_PRODUCT ? v : NULL;
+    return v->type == BG_TYPE_PATH || v->type == BG_TYPE_PRODUCT ? v : NULL;
 }
 
 /* base/rel without `.`, `..` and empty parts; false if it is absolute, holds NUL or climbs above the root. */
@@ -71,7 +71,7 @@ bg_val *bg_path_slash(bg_sema *s, bg_val *base, bg_val *rel, bg_span span)
     if (base->kind == BG_VAL_ERROR || rel->kind == BG_VAL_ERROR)
         return s->error;
     if (rel->kind != BG_VAL_STR || base->kind != BG_VAL_PATH)
-        return bg_val_op2(s, BG_VAL_JOIN, BG_T_PATH, base, rel, span);
+        return bg_val_op2(s, BG_VAL_JOIN, BG_TYPE_PATH, base, rel, span);
     bg_str joined;
     if (!join(s, base->str, rel->str, &joined)) {
         bg_diag *d = bg_diag_push(s->diags, BG_D_PATH_LEAVES, rel->span, 1, rel->str);
@@ -97,7 +97,7 @@ bg_val *bg_path_dir(bg_sema *s, bg_val *path, bg_span span)
     if (path->kind == BG_VAL_ERROR)
         return path;
     if (path->kind != BG_VAL_PATH || (path->str.len == 0 && path->i == BG_ROOT_OUT))
-        return bg_val_op1(s, BG_VAL_DIR, BG_T_PATH, path, span);
+        return bg_val_op1(s, BG_VAL_DIR, BG_TYPE_PATH, path, span);
     if (path->str.len == 0) {
         bg_diag_push(s->diags, BG_D_PATH_LEAVES, span, 1, BG_STR(".."));
         return s->error;
@@ -114,7 +114,7 @@ bg_val *bg_path_base(bg_sema *s, bg_val *path, bg_span span)
     if (path->kind == BG_VAL_PATH && str.len == 0 && path->i == BG_ROOT_OUT)
         str = bg_out_path(s, path->ref);
     if (path->kind != BG_VAL_PATH || str.len == 0)
-        return bg_val_op1(s, BG_VAL_BASE, BG_T_STR, path, span);
+        return bg_val_op1(s, BG_VAL_BASE, BG_TYPE_STR, path, span);
     size_t n = last_slash(str);
     return bg_val_str(s, (bg_str){str.ptr + n, str.len - n}, span);
 }

@@ -79,7 +79,7 @@ bg_val *bg_val_new(bg_sema *s, bg_val_kind kind, bg_type_kind type, bg_span span
 
 bg_val *bg_val_str(bg_sema *s, bg_str str, bg_span span)
 {
-    bg_val *v = bg_val_new(s, BG_VAL_STR, BG_T_STR, span);
+    bg_val *v = bg_val_new(s, BG_VAL_STR, BG_TYPE_STR, span);
     v->str = str;
     if (str.len / 16 > BG_LIMIT_WEIGHT)
         bg_sema_limit(s, span, "size of a value", BG_LIMIT_WEIGHT);
@@ -96,14 +96,14 @@ bg_val *bg_val_int(bg_sema *s, int64_t i, bg_type_kind type, bg_span span)
 
 bg_val *bg_val_bool(bg_sema *s, bool b, bg_span span)
 {
-    bg_val *v = bg_val_new(s, BG_VAL_BOOL, BG_T_BOOL, span);
+    bg_val *v = bg_val_new(s, BG_VAL_BOOL, BG_TYPE_BOOL, span);
     v->i = b;
     return v;
 }
 
 bg_val *bg_val_path(bg_sema *s, bg_root_kind root, void *of, bg_out *early, bg_str rel, bg_span span)
 {
-    bg_type_kind type = root == BG_ROOT_PROD && rel.len == 0 ? BG_T_PRODUCT : BG_T_PATH;
+    bg_type_kind type = root == BG_ROOT_PROD && rel.len == 0 ? BG_TYPE_PRODUCT : BG_TYPE_PATH;
     bg_val *v = bg_val_new(s, BG_VAL_PATH, type, span);
     v->i = (int64_t)root;
     v->ref = of;
@@ -168,7 +168,7 @@ bg_val *bg_val_at(bg_sema *s, const bg_val *v, bg_span span)
 
 bg_str bg_val_describe(const bg_val *v)
 {
-    static const char *const names[BG_T_COUNT] = {
+    static const char *const names[BG_TYPE_COUNT] = {
         "an error",  "any value", "a string", "an integer", "a bool", "a duration", "a size", "a path",  "a list",    "a map",
         "an enum value", "a node", "a product", "a tool",   "a source", "a group",  "a module", "a template", "a relocation rule"};
     return bg_str_of(names[v->type]);

@@ -28,26 +28,26 @@
 
 /* ---- types ---- */
 typedef enum {
-    BG_T_ERROR,
-    BG_T_ANY,
-    BG_T_STR,
-    BG_T_INT,
-    BG_T_BOOL,
-    BG_T_DURATION,
-    BG_T_SIZE,
-    BG_T_PATH,
-    BG_T_LIST,
-    BG_T_MAP,
-    BG_T_ENUM,
-    BG_T_NODE,
-    BG_T_PRODUCT,
-    BG_T_TOOL,
-    BG_T_SOURCE,
-    BG_T_GROUP,
-    BG_T_MODULE,
-    BG_T_TEMPLATE,
-    BG_T_RULE,
-    BG_T_COUNT
+    BG_TYPE_ERROR,
+    BG_TYPE_ANY,
+    BG_TYPE_STR,
+    BG_TYPE_INT,
+    BG_TYPE_BOOL,
+    BG_TYPE_DURATION,
+    BG_TYPE_SIZE,
+    BG_TYPE_PATH,
+    BG_TYPE_LIST,
+    BG_TYPE_MAP,
+    BG_TYPE_ENUM,
+    BG_TYPE_NODE,
+    BG_TYPE_PRODUCT,
+    BG_TYPE_TOOL,
+    BG_TYPE_SOURCE,
+    BG_TYPE_GROUP,
+    BG_TYPE_MODULE,
+    BG_TYPE_TEMPLATE,
+    BG_TYPE_RULE,
+    BG_TYPE_COUNT
 } bg_type_kind;
 
 typedef struct bg_type bg_type;
@@ -450,7 +450,7 @@ void bg_node_finish(bg_sema *s, bg_node *node);
 /* unused.c */
 void bg_unused_check(bg_sema *s, const bg_unit *unit);
 
-/* sema.c: everything, to s->nodes and s->defaults */
+/* expand.c: everything, to s->nodes and s->defaults */
 void bg_sema_expand(bg_sema *s);
 
 #endif

@@ -2,17 +2,17 @@
 #include "base/buf.h"
 #include "sema/sema.h"
 
-static const char *const kind_names[BG_T_COUNT] = {"error", "any",  "str",  "int",     "bool", "duration", "size",
+static const char *const kind_names[BG_TYPE_COUNT] = {"error", "any",  "str",  "int",     "bool", "duration", "size",
                                                    "path",  "list", "map",  "enum",    "node", "product",  "tool",
                                                    "source", "group", "module", "template", "rule"};
 
 static bg_type *bad_type(bg_sema *s, const bg_ast *ast, const char *what)
 {
     bg_diag *d = bg_diag_push(s->diags, BG_D_BAD_TYPE, ast->span, 2, bg_str_of(what), ast->text);
-    bg_str names[BG_T_SOURCE];
-    for (uint32_t i = BG_T_ANY; i <= BG_T_SOURCE; i++)
+    bg_str names[BG_TYPE_SOURCE];
+    for (uint32_t i = BG_TYPE_ANY; i <= BG_TYPE_SOURCE; i++)
         names[i - 1] = bg_str_of(kind_names[i]);
-    bg_sema_nearest(s, d, ast->text, names, BG_T_SOURCE);
+    bg_sema_nearest(s, d, ast->text, names, BG_TYPE_SOURCE);
     return NULL;
 }
 
@@ -44,15 +44,15 @@ const bg_type *bg_type_of_ast(bg_sema *s, const bg_ast *ast)
     if (ast == NULL || ast->kind != BG_AST_TYPE)
         return NULL;
     bg_type *type = BG_NEW(s, bg_type);
-    for (uint32_t i = BG_T_ANY; i <= BG_T_SOURCE; i++)
+    for (uint32_t i = BG_TYPE_ANY; i <= BG_TYPE_SOURCE; i++)
         if (bg_str_is(ast->text, kind_names[i]))
             type->kind = (bg_type_kind)i;
-    if (type->kind == BG_T_ERROR)
+    if (type->kind == BG_TYPE_ERROR)
         return bad_type(s, ast, "this");
-    if (type->kind == BG_T_ENUM)
+    if (type->kind == BG_TYPE_ENUM)
         return enum_choices(s, ast, type) ? type : NULL;
-    if (type->kind == BG_T_LIST || type->kind == BG_T_MAP) {
-        static const bg_type any = {BG_T_ANY, NULL, NULL, 0};
+    if (type->kind == BG_TYPE_LIST || type->kind == BG_TYPE_MAP) {
+        static const bg_type any = {BG_TYPE_ANY, NULL, NULL, 0};
         if (ast->n_kids > 1)
             return bad_type(s, ast, "this");
         type->elem = ast->n_kids == 0 ? &any : bg_type_of_ast(s, ast->kids[0]);
@@ -86,18 +86,18 @@ bg_str bg_type_name(bg_sema *s, const bg_type *type)
 static bg_val *mismatch(bg_sema *s, const bg_val *v, const bg_type *type, bg_str what)
 {
     bg_str wanted;
-    if (type->elem == NULL && type->kind != BG_T_ENUM) {
+    if (type->elem == NULL && type->kind != BG_TYPE_ENUM) {
         bg_val like = {.type = type->kind};
         wanted = bg_val_describe(&like);
     } else {
         wanted = bg_type_name(s, type);
     }
     bg_diag *d = bg_diag_push(s->diags, BG_D_TYPE, v->span, 3, what, wanted, bg_val_describe(v));
-    if (type->kind == BG_T_STR && (v->type == BG_T_PATH || v->type == BG_T_INT || v->type == BG_T_BOOL))
+    if (type->kind == BG_TYPE_STR && (v->type == BG_TYPE_PATH || v->type == BG_TYPE_INT || v->type == BG_TYPE_BOOL))
         bg_diag_help(s->diags, d, "write \"{…}\" to make a string of it");
-    if (type->kind == BG_T_PRODUCT && v->type == BG_T_NODE)
+    if (type->kind == BG_TYPE_PRODUCT && v->type == BG_TYPE_NODE)
         bg_diag_help(s->diags, d, "`node.link` is all that a node makes");
-    if (type->kind == BG_T_LIST && v->type != BG_T_LIST && v->type != BG_T_MAP)
+    if (type->kind == BG_TYPE_LIST && v->type != BG_TYPE_LIST && v->type != BG_TYPE_MAP)
         bg_diag_help(s->diags, d, "a list of one is written [x]");
     return s->error;
 }
@@ -112,13 +112,13 @@ static bool has_choice(const bg_type *type, bg_str str)
 
 static bg_val *assign_enum(bg_sema *s, bg_val *v, const bg_type *type, bg_str what)
 {
-    if (v->type == BG_T_ENUM && v->full != NULL) {
+    if (v->type == BG_TYPE_ENUM && v->full != NULL) {
         bool all = true;
         for (uint32_t i = 0; i < v->full->n_choices; i++)
             all = all && has_choice(type, v->full->choices[i]);
         if (all)
             return v;
-    } else if (v->type != BG_T_STR) {
+    } else if (v->type != BG_TYPE_STR) {
         return mismatch(s, v, type, what);
     }
     bg_val *known = bg_known(s, v, "the value of an enum");
@@ -136,7 +136,7 @@ static bg_val *assign_enum(bg_sema *s, bg_val *v, const bg_type *type, bg_str wh
 
 static bg_val *assign_kids(bg_sema *s, bg_val *v, const bg_type *elem, bg_str what)
 {
-    if (elem->kind == BG_T_ANY)
+    if (elem->kind == BG_TYPE_ANY)
         return v;
     bg_val **kids = BG_ARRAY(s, v->n, bg_val *);
     bool same = true, bad = false;
@@ -157,7 +157,7 @@ static bg_val *assign_kids(bg_sema *s, bg_val *v, const bg_type *elem, bg_str wh
 static bg_val *assign_list(bg_sema *s, bg_val *v, const bg_type *type, bg_str what)
 {
     if (v->kind == BG_VAL_PARAM) /* list[str] */
-        return type->elem->kind == BG_T_ANY || type->elem->kind == BG_T_STR
+        return type->elem->kind == BG_TYPE_ANY || type->elem->kind == BG_TYPE_STR
                    ? v
                    : bg_type_assign(s, bg_known(s, v, "this list"), type, what);
     bg_str item = bg_sema_printf(s, "an item of %.*s", BG_FMT(what));
@@ -167,7 +167,7 @@ static bg_val *assign_list(bg_sema *s, bg_val *v, const bg_type *type, bg_str wh
 /* SPLICE holds a list, ITEM_IF a condition and an item, COND a condition and two values. */
 static bg_val *assign_through(bg_sema *s, bg_val *v, const bg_type *type, bg_str what)
 {
-    const bg_type list = {BG_T_LIST, type, NULL, 0};
+    const bg_type list = {BG_TYPE_LIST, type, NULL, 0};
     bg_val **kids = BG_ARRAY(s, v->n, bg_val *);
     for (uint32_t i = 0; i < v->n; i++) {
         bool is_condition = i == 0 && v->kind != BG_VAL_SPLICE;
@@ -182,34 +182,34 @@ static bg_val *assign_through(bg_sema *s, bg_val *v, const bg_type *type, bg_str
 bg_val *bg_type_assign(bg_sema *s, bg_val *v, const bg_type *type, bg_str what)
 {
     bg_sema_step(s, v->span, 1);
-    if (v->kind == BG_VAL_ERROR || type->kind == BG_T_ANY)
+    if (v->kind == BG_VAL_ERROR || type->kind == BG_TYPE_ANY)
         return v;
     if (v->kind == BG_VAL_COND || v->kind == BG_VAL_SPLICE || v->kind == BG_VAL_ITEM_IF)
         return assign_through(s, v, type, what);
-    if (type->kind == BG_T_ENUM)
+    if (type->kind == BG_TYPE_ENUM)
         return assign_enum(s, v, type, what);
-    if (type->kind == BG_T_PATH && (v->type == BG_T_PRODUCT || v->type == BG_T_SOURCE))
+    if (type->kind == BG_TYPE_PATH && (v->type == BG_TYPE_PRODUCT || v->type == BG_TYPE_SOURCE))
         return bg_path_of(s, v);
-    if (type->kind == BG_T_PRODUCT && v->kind == BG_VAL_PATH && v->i == BG_ROOT_OUT && v->str.len == 0)
+    if (type->kind == BG_TYPE_PRODUCT && v->kind == BG_VAL_PATH && v->i == BG_ROOT_OUT && v->str.len == 0)
         return v;
-    if (type->kind == BG_T_STR && v->type == BG_T_ENUM)
+    if (type->kind == BG_TYPE_STR && v->type == BG_TYPE_ENUM)
         return v;
     if (v->type != type->kind)
         return mismatch(s, v, type, what);
-    if (type->kind == BG_T_LIST)
+    if (type->kind == BG_TYPE_LIST)
         return assign_list(s, v, type, what);
-    if (type->kind == BG_T_MAP)
+    if (type->kind == BG_TYPE_MAP)
         return assign_kids(s, v, type->elem, bg_sema_printf(s, "a value of %.*s", BG_FMT(what)));
     return v;
 }
 
 bg_val *bg_type_want(bg_sema *s, bg_val *v, bg_type_kind kind, const char *what)
 {
-    static const bg_type any = {BG_T_ANY, NULL, NULL, 0};
-    const bg_type type = {kind, kind == BG_T_LIST || kind == BG_T_MAP ? &any : NULL, NULL, 0};
+    static const bg_type any = {BG_TYPE_ANY, NULL, NULL, 0};
+    const bg_type type = {kind, kind == BG_TYPE_LIST || kind == BG_TYPE_MAP ? &any : NULL, NULL, 0};
     if (v->type == kind && v->kind != BG_VAL_ERROR)
         return v;
-    if (kind == BG_T_LIST && v->kind != BG_VAL_ERROR) {
+    if (kind == BG_TYPE_LIST && v->kind != BG_VAL_ERROR) {
         bg_diag *d = bg_diag_push(s->diags, BG_D_TYPE, v->span, 3, bg_str_of(what), BG_STR("a list"), bg_val_describe(v));
         bg_diag_help(s->diags, d, "a list of one is written [x]");
         return s->error;

@@ -22,8 +22,8 @@ static void declare_param(place p, const bg_ast *ast)
                                       : bg_sema_printf(p.s, "%.*s.%.*s", BG_FMT(p.unit->name), BG_FMT(ast->text));
     param->type = bg_type_of_ast(p.s, ast->kids[0]);
     bool ok = param->type != NULL &&
-              ((param->type->kind >= BG_T_STR && param->type->kind <= BG_T_SIZE) || param->type->kind == BG_T_ENUM ||
-               (param->type->kind == BG_T_LIST && param->type->elem->kind == BG_T_STR));
+              ((param->type->kind >= BG_TYPE_STR && param->type->kind <= BG_TYPE_SIZE) || param->type->kind == BG_TYPE_ENUM ||
+               (param->type->kind == BG_TYPE_LIST && param->type->elem->kind == BG_TYPE_STR));
     if (param->type != NULL && !ok) {
         bg_diag_push(p.s->diags, BG_D_BAD_TYPE, ast->kids[0]->span, 2, BG_STR("a param"), bg_type_name(p.s, param->type));
         param->type = NULL;
@@ -41,7 +41,7 @@ static void declare_env(place p, const bg_ast *ast)
     env->bind = bind;
     env->unit = p.unit;
     const bg_type *type = ast->kids[0] == NULL ? NULL : bg_type_of_ast(p.s, ast->kids[0]);
-    if (type != NULL && type->kind != BG_T_STR)
+    if (type != NULL && type->kind != BG_TYPE_STR)
         bg_diag_push(p.s->diags, BG_D_BAD_TYPE, ast->kids[0]->span, 2, BG_STR("an environment variable"), bg_type_name(p.s, type));
     bind->ref = env;
     BG_PUSH(p.s, &p.unit->envs, env);
@@ -76,6 +76,8 @@ static void declare_node(place p, const bg_ast *ast)
     node->group = p.group;
     node->ast = ast;
     node->is_crate = ast->kind == BG_AST_CRATE;
+    if (node->is_crate)
+        p.s->load(p.s, p.unit, NULL, BG_STR("rust"));
     node->scope = bg_scope_new(p.s, p.scope, p.unit, node);
     bind->ref = node;
     BG_PUSH(p.s, &p.unit->nodes, node);
@@ -225,7 +227,7 @@ void bg_unit_envs(bg_sema *s, bg_unit *unit)
         if (env->bind->ast->kids[1] == NULL)
             continue;
         bg_val *v = bg_eval(s, unit->scope, env->bind->ast->kids[1]);
-        v = bg_known(s, bg_type_want(s, v, BG_T_STR, "the fallback of an env"), "the fallback of an env");
+        v = bg_known(s, bg_type_want(s, v, BG_TYPE_STR, "the fallback of an env"), "the fallback of an env");
         env->has_fallback = v->kind == BG_VAL_STR;
         env->fallback = v->str;
     }
@@ -243,7 +245,7 @@ bg_val *bg_group_when(bg_sema *s, bg_group *group)
     bg_val *outer = group->parent == NULL ? NULL : bg_group_when(s, group->parent);
     bg_val *own = group->when_ast == NULL
                       ? NULL
-                      : bg_type_want(s, bg_eval(s, group->scope, group->when_ast), BG_T_BOOL, "`when`");
+                      : bg_type_want(s, bg_eval(s, group->scope, group->when_ast), BG_TYPE_BOOL, "`when`");
     if (outer != NULL && own != NULL)
         own = bg_eval_cond(s, outer, own, bg_val_bool(s, false, own->span), own->span);
     group->when = own != NULL ? own : outer;
