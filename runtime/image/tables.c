@@ -25,11 +25,15 @@
 #undef BG_FIELD
 #undef BG_SECTION_END
 
+/* STRI and PROG begin with offset and length of what they hold in STRB and CODE. */
+#define N_DERIVED(section) ((section) == BG_SEC_STRI || (section) == BG_SEC_PROG ? 2 : 0)
+
 const bg_section_info bg_section_table[BG_SEC_COUNT] = {
-    [BG_SEC_NONE] = {"", "", false, 0, NULL},
-#define BG_BYTES(tag, member, doc) [BG_SEC_##tag] = {#tag, #member, true, 0, NULL},
+    [BG_SEC_NONE] = {"", "", false, 0, 0, NULL},
+#define BG_BYTES(tag, member, doc) [BG_SEC_##tag] = {#tag, #member, true, 0, 0, NULL},
 #define BG_SECTION(tag, member, doc)                                                               \
-    [BG_SEC_##tag] = {#tag, #member, false, sizeof fields_##member / sizeof fields_##member[0], fields_##member},
+    [BG_SEC_##tag] = {                                                                             \
+        #tag, #member, false, sizeof fields_##member / sizeof fields_##member[0], N_DERIVED(BG_SEC_##tag), fields_##member},
 #define BG_FIELD(tag, member, field, shape, target, doc)
 #define BG_SECTION_END(tag, member)
 #include "image/sections.def"

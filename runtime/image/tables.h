@@ -22,6 +22,7 @@ typedef struct {
     const char *name;
     bool is_bytes;
     uint32_t n_fields;
+    uint32_t n_derived; /* leading fields that say where the contents lie: they follow from the contents */
     const bg_field_info *fields; /* NULL for bytes */
 } bg_section_info;
 
