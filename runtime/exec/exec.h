@@ -312,7 +312,6 @@ BG_MUST_USE bool bg_exec_find_cached(bg_exec *x, bg_exec_node *n);
 
 /* process.c: one attempt of a node */
 void bg_exec_start(bg_exec *x, bg_exec_node *n);
-void bg_exec_output(bg_exec *x, bg_exec_node *n, bg_stream stream, const char *bytes, size_t len);
 void bg_exec_exited(bg_exec *x, bg_exec_node *n, const bg_host_event *event);
 void bg_exec_digested(bg_exec *x, bg_exec_job *job);
 /** Signal a running node's group; harder after a while (bg_exec_kill_harder, at n->kill_ns). */
@@ -329,6 +328,15 @@ bg_str bg_exec_text(bg_exec *x, const char *fmt, ...) BG_PRINTF(2, 3);
 /* depfile.c */
 /** BG_E_ACTION if the node's dependency file lists something undeclared; BG_OK if it has none. */
 BG_MUST_USE bg_status bg_exec_check_depfile(bg_exec *x, bg_exec_node *n, bg_error *err);
+
+/* child.c */
+/** Start the node's next command (n->cmd); n->proc on success. */
+BG_MUST_USE bg_status bg_exec_spawn(bg_exec *x, bg_exec_node *n, bg_error *err);
+
+/* output.c */
+void bg_exec_output(bg_exec *x, bg_exec_node *n, bg_stream stream, const char *bytes, size_t len);
+/** The last line, which may lack its newline. */
+void bg_exec_flush_output(bg_exec *x, bg_exec_node *n);
 
 /* signal.c: what a process says about itself */
 /** One line of standard error of a node with signal = rustc-json: bytes to show are appended to `shown`, an announced output's

@@ -1,14 +1,13 @@
-/* One node's attempts: directories, commands in order, their output, the check of what they left. */
+/* One node's attempts: directories, commands in order, the check of what they left. */
 #include <errno.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "exec/exec.h"
 
-enum { LINE_MAX_BYTES = 65536, RETRY_MAX = 100 };
+enum { RETRY_MAX = 100 };
 #define SECOND_NS 1000000000ull
 
 bg_str bg_exec_text(bg_exec *x, const char *fmt, ...)
@@ -178,240 +177,6 @@ static void attempt_failed(bg_exec *x, bg_exec_node *n, int exit_code, bg_str re
     fail(x, n, reason);
 }
 
-/* ---- output ---- */
-
-static void show(bg_exec *x, bg_exec_node *n, bg_str bytes)
-{
-    if (bytes.len == 0)
-        return;
-    if (n->log != NULL)
-        fwrite(bytes.ptr, 1, bytes.len, n->log);
-    bg_exec_emit(x, (bg_event){.kind = BG_EVENT_OUTPUT, .node = n->id, .text = bytes});
-}
-
-static bool is_early(const bg_exec *x, const bg_exec_node *n, size_t output)
-{
-    return x->graph->prods[x->graph->outs[bg_exec_image(x, n)->outs + output].prod].is_early != 0;
-}
-
-static void announce(bg_exec *x, bg_exec_node *n, size_t output)
-{
-    bg_error why = {0};
-    if (output == SIZE_MAX || !is_early(x, n, output) || n->is_doomed)
-        return;
-    n->announced = true;
-    if (bg_exec_submit_early(x, n, output, &why) != BG_OK)
-        bg_exec_message(x, n->id, true, "%.*s: an early product can't be used: %s", BG_FMT(n->name), why.text);
-}
-
-static void signal_line(bg_exec *x, bg_exec_node *n, bg_str line)
-{
-    size_t output = bg_signal_fd_line(line, n->outputs, n->n_outputs);
-    if (output == SIZE_MAX)
-        bg_exec_message(x, n->id, true, "%.*s: announced `%.*s`, which is not one of its outputs", BG_FMT(n->name),
-                        BG_FMT(line));
-    announce(x, n, output);
-}
-
-static void rustc_line(bg_exec *x, bg_exec_node *n, bg_str line)
-{
-    bg_buf shown = {0};
-    size_t output = SIZE_MAX;
-    if (bg_signal_rustc_line(line, n->form[BG_MODE_RUN].cwd, n->out_dir, n->outputs, n->n_outputs, &shown, &output) ==
-        BG_OK)
-        show(x, n, bg_buf_view(&shown));
-    bg_buf_clear(&shown);
-    announce(x, n, output);
-}
-
-static void take_line(bg_exec *x, bg_exec_node *n, bg_stream stream, bg_str line)
-{
-    switch (stream) {
-    case BG_STREAM_SIGNAL:
-        signal_line(x, n, line);
-        break;
-    case BG_STREAM_ERR:
-        rustc_line(x, n, line);
-        break;
-    case BG_STREAM_OUT:
-    case BG_STREAM_COUNT:
-        break;
-    }
-}
-
-/* Plain output: all whole lines in one piece. */
-static void take_plain(bg_exec *x, bg_exec_node *n, bg_buf *rest)
-{
-    size_t whole = rest->len;
-    while (whole > 0 && rest->data[whole - 1] != '\n')
-        whole--;
-    if (whole == 0 && rest->len >= LINE_MAX_BYTES)
-        whole = rest->len;
-    if (whole == 0)
-        return;
-    show(x, n, (bg_str){rest->data, whole});
-    memmove(rest->data, rest->data + whole, rest->len - whole + 1);
-    rest->len -= whole;
-}
-
-static void take_lines(bg_exec *x, bg_exec_node *n, bg_stream stream, bg_buf *rest)
-{
-    size_t begin = 0;
-    for (size_t i = 0; i < rest->len; i++) {
-        if (rest->data[i] != '\n')
-            continue;
-        take_line(x, n, stream, (bg_str){rest->data + begin, i - begin});
-        begin = i + 1;
-    }
-    if (begin == 0)
-        return;
-    memmove(rest->data, rest->data + begin, rest->len - begin + 1);
-    rest->len -= begin;
-}
-
-void bg_exec_output(bg_exec *x, bg_exec_node *n, bg_stream stream, const char *bytes, size_t len)
-{
-    bg_buf *rest = &n->line[stream];
-    bg_buf_put(rest, bytes, len);
-    if (rest->failed)
-        bg_buf_clear(rest);
-    else if (stream == BG_STREAM_OUT)
-        take_plain(x, n, rest);
-    else
-        take_lines(x, n, stream, rest);
-}
-
-static void flush_output(bg_exec *x, bg_exec_node *n)
-{
-    for (int i = 0; i < BG_STREAM_COUNT; i++) {
-        bg_buf *rest = &n->line[i];
-        if (rest->len > 0 && i == BG_STREAM_OUT)
-            show(x, n, bg_buf_view(rest));
-        else if (rest->len > 0)
-            take_line(x, n, (bg_stream)i, bg_buf_view(rest));
-        bg_buf_clear(rest);
-    }
-}
-
-/* ---- commands ---- */
-
-typedef struct {
-    BG_VEC(char *) at;
-    bool failed;
-} words;
-
-static void add_word(bg_exec *x, words *w, const char *word)
-{
-    (void)x;
-    union {
-        const char *in;
-        char *out; /* argv's type has no const, though nobody writes to it */
-    } cast = {word};
-    if (word == NULL || !BG_VEC_PUSH(&w->at, cast.out))
-        w->failed = true;
-}
-
-static void add_end(words *w)
-{
-    if (!BG_VEC_PUSH(&w->at, NULL))
-        w->failed = true;
-}
-
-static bg_str dir_of(bg_str path)
-{
-    while (path.len > 1 && path.ptr[path.len - 1] != '/')
-        path.len--;
-    return path.len > 1 ? (bg_str){path.ptr, path.len - 1} : path;
-}
-
-static const char *path_variable(bg_exec *x, const bg_exec_node *n)
-{
-    bg_buf path = {0};
-    bg_buf_puts(&path, "PATH=");
-    for (size_t i = 0; i < n->n_tools; i++) {
-        bg_str dir = dir_of(n->tools[i].identity.program);
-        bool again = false;
-        for (size_t k = 0; k < i && !again; k++)
-            again = bg_str_eq(dir, dir_of(n->tools[k].identity.program));
-        if (!again)
-            bg_buf_printf(&path, "%.*s:", BG_FMT(dir));
-    }
-    bg_buf_puts(&path, "/usr/local/bin:/usr/bin:/bin");
-    const char *copy = bg_arena_strdup(&x->arena, bg_buf_cstr(&path), path.len);
-    bg_buf_clear(&path);
-    return copy;
-}
-
-static bool is_declared(const bg_exec_form *f, bg_str name)
-{
-    for (size_t i = 0; i + 1 < f->n_env; i += 2) {
-        if (bg_str_eq(f->env[i], name))
-            return true;
-    }
-    return false;
-}
-
-static void add_default(bg_exec *x, words *w, const bg_exec_form *f, const char *variable)
-{
-    size_t name = variable == NULL ? 0 : strcspn(variable, "=");
-    if (variable == NULL || !is_declared(f, (bg_str){variable, name}))
-        add_word(x, w, variable);
-}
-
-static void build_env(bg_exec *x, const bg_exec_node *n, words *w)
-{
-    const bg_exec_form *f = &n->form[BG_MODE_RUN];
-    add_default(x, w, f, path_variable(x, n));
-    add_default(x, w, f, "LANG=C.UTF-8");
-    add_default(x, w, f, "TZ=UTC");
-    add_default(x, w, f, bg_arena_printf(&x->arena, "TMPDIR=%s/tmp", n->work_dir.ptr));
-    for (size_t i = 0; i + 1 < f->n_env; i += 2)
-        add_word(x, w, bg_arena_printf(&x->arena, "%.*s=%.*s", BG_FMT(f->env[i]), BG_FMT(f->env[i + 1])));
-    if (bg_exec_image(x, n)->signal == BG_SIGNAL_FD)
-        add_word(x, w, bg_arena_printf(&x->arena, "BGC_SIGNAL_FD=%d", BG_HOST_SIGNAL_FD));
-    add_end(w);
-}
-
-static void tell_command(bg_exec *x, bg_exec_node *n, const bg_exec_cmd *cmd)
-{
-    bg_buf text = {0};
-    bg_exec_quote(&text, cmd->argv, cmd->n_argv);
-    if (n->log != NULL)
-        fprintf(n->log, "$ %s\n", bg_buf_cstr(&text));
-    bg_exec_emit(x, (bg_event){.kind = BG_EVENT_COMMAND, .node = n->id, .count = n->cmd + 1, .text = bg_buf_view(&text)});
-    bg_buf_clear(&text);
-}
-
-static bg_status spawn(bg_exec *x, bg_exec_node *n, bg_error *err)
-{
-    const bg_exec_form *f = &n->form[BG_MODE_RUN];
-    const bg_exec_cmd *cmd = &f->cmds[n->cmd];
-    words argv = {0}, envp = {0};
-    for (size_t i = 0; i < cmd->n_argv; i++)
-        add_word(x, &argv, bg_arena_strdup(&x->arena, cmd->argv[i].ptr, cmd->argv[i].len));
-    add_end(&argv);
-    build_env(x, n, &envp);
-    char *cwd = bg_arena_strdup(&x->arena, f->cwd.ptr, f->cwd.len);
-    char *out = cmd->out.len == 0 ? NULL : bg_arena_strdup(&x->arena, cmd->out.ptr, cmd->out.len);
-    bg_status status = BG_OK;
-    if (argv.failed || envp.failed || cwd == NULL || (out == NULL && cmd->out.len > 0))
-        status = bg_error_set(err, BG_E_NOMEM, "out of memory");
-    if (status == BG_OK) {
-        bg_signal signal = (bg_signal)bg_exec_image(x, n)->signal;
-        bg_host_command c = {.argv = argv.at.at,
-                             .envp = envp.at.at,
-                             .cwd = cwd,
-                             .stdout_path = out,
-                             .split_stderr = signal == BG_SIGNAL_RUSTC_JSON,
-                             .signal_pipe = signal == BG_SIGNAL_FD};
-        tell_command(x, n, cmd);
-        status = x->host->spawn(x->host, &c, n, &n->proc, err);
-    }
-    BG_VEC_CLEAR(&argv.at);
-    BG_VEC_CLEAR(&envp.at);
-    return status;
-}
-
 /* ---- the check of what commands left ---- */
 
 static bool output_there(bg_exec *x, bg_exec_node *n, const bg_cache_output *o, bg_str *reason)
@@ -468,7 +233,7 @@ static void next_command(bg_exec *x, bg_exec_node *n)
         commands_done(x, n);
         return;
     }
-    if (spawn(x, n, &why) == BG_OK)
+    if (bg_exec_spawn(x, n, &why) == BG_OK)
         return;
     n->proc = 0;
     attempt_failed(x, n, 127, bg_exec_text(x, "%s", why.text));
@@ -544,7 +309,7 @@ void bg_exec_exited(bg_exec *x, bg_exec_node *n, const bg_host_event *event)
     n->user_ns += event->user_ns;
     n->sys_ns += event->sys_ns;
     n->max_rss_bytes = event->max_rss_bytes > n->max_rss_bytes ? event->max_rss_bytes : n->max_rss_bytes;
-    flush_output(x, n);
+    bg_exec_flush_output(x, n);
     if (n->timed_out) {
         double limit = (double)bg_graph_int(x->graph, bg_exec_image(x, n)->timeout_ns) / 1e9;
         attempt_failed(x, n, event->exit_code, bg_exec_text(x, "timed out after %.2fs", limit));

@@ -573,11 +573,22 @@ static bool is_busy(const bg_exec *x)
     return x->running.n > 0 || x->n_jobs > 0;
 }
 
+/* Hashing sources may have taken a while: an interrupt of that time counts before anything starts. */
+static bg_status look_up(bg_exec *x, bg_error *err)
+{
+    bg_host_event e;
+    drain(x);
+    BG_TRY(x->host->wait(x->host, 0, &e, err));
+    handle(x, &e);
+    return BG_OK;
+}
+
 bg_status bg_exec_schedule(bg_exec *x, bg_error *err)
 {
     x->slots_free = (uint32_t)x->options->jobs;
     for (size_t i = 0; i < x->n_order; i++)
         bg_exec_touch(x, x->order[i]);
+    BG_TRY(look_up(x, err));
     for (;;) {
         drain(x);
         start_ready(x);

@@ -19,6 +19,7 @@ typedef struct {
     const char *outs[4];   /* "x", "dir:x", "early:x" */
     const char *uses[4];   /* "node:link", "node:early" */
     const char *inputs[4]; /* below the root file's directory */
+    const char *depfile;   /* name of an output */
     uint32_t retry, cpus, timeout_s, signal;
     bool off, pad;
 } test_node;
@@ -169,12 +170,22 @@ static inline uint32_t test_false(test_builder *b)
     return bg_image_prog_end(b->w, b->span);
 }
 
+static inline uint32_t test_depfile(test_builder *b, uint32_t row)
+{
+    if (b->rows[row].depfile == NULL)
+        return 0;
+    bg_image_prog_begin(b->w);
+    bg_image_op(b->w, BG_OP_OUT, b->first_out[row] + test_find_out(b, row, b->rows[row].depfile));
+    return bg_image_prog_end(b->w, b->span);
+}
+
 static inline void test_add_node(test_builder *b, uint32_t row)
 {
     const test_node *n = &b->rows[row];
     bg_img_nodes node = {.name = test_str(b->w, n->name),
                          .label = test_str(b->w, n->name),
                          .when = n->off ? test_false(b) : 0,
+                         .depfile = test_depfile(b, row),
                          .cmds = b->cmd[row],
                          .n_cmds = 1,
                          .prods = b->first_prod[row],

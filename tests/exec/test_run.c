@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <setjmp.h>
 #include <cmocka.h>
+#include <jansson.h>
 
 #include "exec/run.h"
 
@@ -195,12 +196,105 @@ static void test_signal_pipe(void **state)
     test_remove_root(&r);
 }
 
+static void test_depfile_says(void **state)
+{
+    (void)state;
+    static const test_node nodes[] = {
+        {.name = "a",
+         .script = "cp in.txt \"$1\"; printf 'x: in.txt \\\n /usr/include/stdio.h %s\nin.txt:\n' $(cat list.txt) > \"$2\"",
+         .outs = {"x", "d"},
+         .inputs = {"in.txt", "list.txt"},
+         .depfile = "d"},
+        {0}};
+    test_run r = {.jobs = 1};
+    test_graph g;
+    test_make_root(&r);
+    test_write(&r, "in.txt", "x");
+    test_write(&r, "list.txt", "list.txt");
+    test_build(&g, nodes);
+    test_go(&r, &g.graph, NULL);
+    expect(&r, 0, "begin a\nran a\n", NULL);
+    test_write(&r, "list.txt", "./secret.h");
+    test_go(&r, &g.graph, NULL);
+    expect(&r, 1, "begin a\nfailed a\n", "/secret.h (listed in its dependency file), which is not declared");
+    test_graph_clear(&g);
+    test_remove_root(&r);
+}
+
+static void test_bad_cache(void **state)
+{
+    (void)state;
+    test_run r = {.jobs = 1, .with_cache = true};
+    test_graph g;
+    test_make_root(&r);
+    test_write(&r, "in.txt", "x");
+    test_write(&r, "cache", "a file");
+    test_build(&g, chain);
+    test_go(&r, &g.graph, NULL);
+    assert_int_equal(r.result.exit_code, 3);
+    assert_non_null(strstr(r.error.text, "/cache: "));
+    test_graph_clear(&g);
+    test_remove_root(&r);
+}
+
+static void test_interrupt_real(void **state)
+{
+    (void)state;
+    static const test_node nodes[] = {{.name = "a", .script = "echo x > \"$1\"; kill -INT $PPID; sleep 20", .outs = {"x"}},
+                                      {.name = "b", .script = "cat \"$2\" > \"$1\"", .outs = {"y"}, .uses = {"a:x"}},
+                                      {0}};
+    test_run r = {.jobs = 1};
+    test_graph g;
+    test_make_root(&r);
+    test_build(&g, nodes);
+    test_go(&r, &g.graph, NULL);
+    expect(&r, 130, "begin a\ncancelled a\nskipped b\n", "interrupted");
+    assert_false(test_exists(&r, ".bgraph/test/out/a"));
+    test_graph_clear(&g);
+    test_remove_root(&r);
+}
+
+static void test_plan(void **state)
+{
+    (void)state;
+    test_run r = {.jobs = 1};
+    test_graph g;
+    bg_buf json = {0};
+    char text[PATH_MAX + 64];
+    test_make_root(&r);
+    test_write(&r, "in.txt", "x");
+    test_build(&g, chain);
+    snprintf(text, sizeof text, "%s/.bgraph/test", r.root);
+    bg_run_options o = {.file = BG_STR("test.bgraph"),
+                        .root_dir = bg_str_of(r.root),
+                        .state_dir = bg_str_of(text),
+                        .environ_ = environ,
+                        .jobs = 1};
+    bg_error err = {0};
+    assert_int_equal(bg_plan_json(&g.graph, &o, &json, &err), BG_OK);
+    json_error_t why;
+    json_t *root = json_loadb(json.data, json.len, 0, &why);
+    if (root == NULL)
+        print_error("%s\n%s", why.text, json.data);
+    assert_non_null(root);
+    json_t *nodes = json_object_get(root, "nodes");
+    assert_int_equal(json_array_size(nodes), 2);
+    const json_t *b = json_array_get(nodes, 1);
+    assert_string_equal(json_string_value(json_object_get(b, "state")), "run");
+    assert_true(json_is_null(json_object_get(b, "key")));
+    json_decref(root);
+    bg_buf_clear(&json);
+    test_graph_clear(&g);
+    test_remove_root(&r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_changes), cmocka_unit_test(test_early_cutoff), cmocka_unit_test(test_failures),
         cmocka_unit_test(test_off),     cmocka_unit_test(test_child),        cmocka_unit_test(test_padding),
-        cmocka_unit_test(test_signal_pipe),
+        cmocka_unit_test(test_signal_pipe), cmocka_unit_test(test_depfile_says), cmocka_unit_test(test_bad_cache),
+        cmocka_unit_test(test_interrupt_real), cmocka_unit_test(test_plan),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
