@@ -15,6 +15,7 @@ void bg_keyer_free(bg_keyer *keyer)
 {
     if (keyer == NULL)
         return;
+    bg_git_contexts_free(keyer->git);
     bg_strpool_clear(&keyer->pool);
     bg_arena_clear(&keyer->arena);
     free(keyer->seen);

@@ -3,6 +3,7 @@
 #define BG_KEY_KEYER_H
 
 #include "base/strpool.h"
+#include "key/gitcontext.h"
 #include "key/key.h"
 
 /** One path that was keyed in this run. */
@@ -18,6 +19,7 @@ struct bg_keyer {
     bg_strpool pool; /* names of `seen`; ids index it */
     bg_seen *seen;   /* seen[0] is unused */
     uint32_t n_seen, cap_seen;
+    bg_git_context *git;
 };
 
 /** Key without looking at what was seen in this run: stamps, then content. */

@@ -46,6 +46,22 @@ void bg_manifest_set(bg_buf *buf, size_t offset, const bg_entry *entry)
     memcpy(buf->data + offset, &e, sizeof e);
 }
 
+void bg_manifest_join(bg_buf *buf, const bg_buf *more)
+{
+    header a, b;
+    if (more->failed)
+        buf->failed = true;
+    if (buf->failed)
+        return;
+    memcpy(&b, more->data, sizeof b);
+    bg_buf_put(buf, more->data + sizeof b, more->len - sizeof b);
+    if (buf->failed)
+        return;
+    memcpy(&a, buf->data, sizeof a);
+    a.n += b.n;
+    memcpy(buf->data, &a, sizeof a);
+}
+
 void bg_manifest_finish(bg_buf *buf, const bg_digest *digest)
 {
     header h;
@@ -211,7 +227,8 @@ static bool entry_holds(checker *c, const bg_entry *e, bg_str name)
     return rc == 0 && bg_stamp_eq(&now, &e->stamp);
 }
 
-bool bg_manifest_holds(bg_str bytes, const char *root_path, bg_manifest_nested nested, void *self, bg_digest *digest)
+bool bg_manifest_holds(bg_str bytes, const char *root_path, bool even_racy, bg_manifest_nested nested, void *self,
+                       bg_digest *digest)
 {
     header h;
     reader r;
@@ -224,9 +241,9 @@ bool bg_manifest_holds(bg_str bytes, const char *root_path, bg_manifest_nested n
     bg_entry e;
     bg_str name;
     while (ok && reader_next(&r, &e, &name)) {
-        if ((e.flags & BG_ENTRY_RACY) != 0)
+        if ((e.flags & BG_ENTRY_RACY) != 0 && !even_racy)
             ok = false;
-        else
+        else if ((e.flags & BG_ENTRY_WEAK) == 0)
             ok = e.kind == BG_ENTRY_GUARD ? guard_holds(&e, name, &guard) : entry_holds(&c, &e, name);
     }
     ok = ok && reader_is_done(&r);

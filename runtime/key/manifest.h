@@ -25,6 +25,7 @@ enum bg_entry_flag {
     BG_ENTRY_RACY = 1,  /* its stamp was too young: read again */
     BG_ENTRY_EXEC = 2,  /* executable */
     BG_ENTRY_EMPTY = 4, /* a directory with nothing that counts in it */
+    BG_ENTRY_WEAK = 8,  /* a guard that is only a note: bg_manifest_holds does not look at it */
 };
 
 /** Followed by `name_len` bytes of name. */
@@ -41,6 +42,8 @@ void bg_manifest_begin(bg_buf *buf);
 /** Append; returns the offset for bg_manifest_set. */
 size_t bg_manifest_add(bg_buf *buf, const bg_entry *entry, bg_str name);
 void bg_manifest_set(bg_buf *buf, size_t offset, const bg_entry *entry);
+/** Put the entries of `more` behind those of `buf`. */
+void bg_manifest_join(bg_buf *buf, const bg_buf *more);
 void bg_manifest_finish(bg_buf *buf, const bg_digest *digest);
 
 /** One entry of a manifest in memory. */
@@ -63,7 +66,9 @@ void bg_manifest_clear(bg_manifest *manifest);
 
 /** Asked for the present id of a NESTED entry; false if it can't be told. */
 typedef bool (*bg_manifest_nested)(void *self, const char *abs_path, uint8_t id[32]);
-/** True if every stamp matches below `root_path` and nothing is racy: *digest is the tree's digest. Reads the bytes in place. */
-bool bg_manifest_holds(bg_str bytes, const char *root_path, bg_manifest_nested nested, void *self, bg_digest *digest);
+/** True if every stamp matches below `root_path` and nothing is racy (`even_racy`: stamps alone are asked): *digest is the tree's
+ *  digest. Reads the bytes in place, which must stay while it runs. */
+bool bg_manifest_holds(bg_str bytes, const char *root_path, bool even_racy, bg_manifest_nested nested, void *self,
+                       bg_digest *digest);
 
 #endif

@@ -306,7 +306,7 @@ static bool recall(bg_keyer *keyer, query *q, const bg_buf *name, bg_digest *ide
     memcpy(&n, v.ptr, sizeof n);
     if (n > v.len - sizeof n)
         return false;
-    if (!bg_manifest_holds((bg_str){v.ptr + sizeof n + n, v.len - sizeof n - n}, "/", NULL, NULL, identity))
+    if (!bg_manifest_holds((bg_str){v.ptr + sizeof n + n, v.len - sizeof n - n}, "/", false, NULL, NULL, identity))
         return false;
     bg_buf_reset(&q->real);
     bg_buf_put(&q->real, v.ptr + sizeof n, n);

@@ -18,7 +18,7 @@ typedef struct {
 static bool wants(bg_walk_policy *self, const bg_walk_place *place)
 {
     (void)self;
-    return place->rel.len == 0 || !(bg_str_is(place->name, ".git") || bg_str_is(place->name, ".bgraph"));
+    return !(bg_str_is(place->name, ".git") || bg_str_is(place->name, ".bgraph"));
 }
 
 static bg_status hash_fd(bg_sha256 *sha, const bg_walk_place *place, int fd, char *room, bg_error *err)
@@ -124,7 +124,7 @@ bg_status bg_tree_digest(bg_keyer *keyer, const char *abs_path, bg_digest *out, 
     bg_buf_printf(&name, "path %s", abs_path);
     bg_status status = name.failed ? bg_error_set(err, BG_E_NOMEM, "out of memory while %s was keyed", abs_path)
                                    : bg_keyer_manifest(keyer, bg_buf_view(&name), &copy, err);
-    if (status == BG_OK && copy.len != 0 && bg_manifest_holds(bg_buf_view(&copy), abs_path, NULL, NULL, out))
+    if (status == BG_OK && copy.len != 0 && bg_manifest_holds(bg_buf_view(&copy), abs_path, false, NULL, NULL, out))
         goto out;
     if (status != BG_OK)
         goto out;

@@ -159,12 +159,21 @@ static bg_status leaf_id(walker *k, const bg_walk_place *place, const bg_manifes
 static bg_status walk_one(walker *k, bg_str name, const bg_stamp *stamp, uint32_t depth, uint32_t old, bg_walk_child *out,
                           bool *counts, bool *same, bg_error *err);
 
+/* Children of an old directory that were on the disk. */
+static uint32_t count_present(const bg_manifest *m, uint32_t dir)
+{
+    uint32_t n = 0;
+    for (uint32_t i = dir + 1; i < m->nodes[dir].next; i = m->nodes[i].next)
+        n += m->nodes[i].e.kind != BG_ENTRY_ABSENT;
+    return n;
+}
+
 /* lstat and walk every name; those that count become children. */
 static bg_status walk_names(walker *k, const name_vec *names, uint32_t depth, uint32_t old, child_vec *children, bool *same,
                             bg_error *err)
 {
     size_t len = k->path.len;
-    uint32_t cursor = old + 1;
+    uint32_t cursor = old + 1, n_found = 0;
     for (size_t i = 0; i < names->n; i++) {
         bg_stamp stamp;
         bg_walk_child child = {0};
@@ -182,9 +191,11 @@ static bg_status walk_names(walker *k, const name_vec *names, uint32_t depth, ui
         uint32_t was = k->w->old == NULL ? UINT32_MAX : old_child(k->w->old, old, &cursor, names->at[i]);
         BG_TRY(walk_one(k, names->at[i], &stamp, depth + 1, was, &child, &counts, &is_old, err));
         *same = *same && is_old;
+        n_found += was != UINT32_MAX;
         if (counts && !BG_VEC_PUSH(children, child))
             return no_memory(err);
     }
+    *same = *same && old != UINT32_MAX && n_found == count_present(k->w->old, old);
     k->path.len = len;
     k->path.data[len] = '\0';
     return BG_OK;
@@ -225,13 +236,13 @@ static bg_status names_of(walker *k, bool is_listed, uint32_t old, bg_arena *are
     return BG_OK;
 }
 
-static bg_status walk_inside(walker *k, const bg_walk_place *dir, bg_entry *e, uint32_t old, bool is_listed,
+static bg_status walk_inside(walker *k, const bg_walk_place *dir, bg_entry *e, uint32_t old,
                              const name_vec *names, bool *same, bg_error *err)
 {
     bg_walk_policy *p = k->w->policy;
     child_vec children = {0};
     size_t len = k->path.len;
-    bool inside_same = is_listed;
+    bool inside_same = !k->w->always_fold;
     bg_status status = walk_names(k, names, e->depth, old, &children, &inside_same, err);
     k->path.len = len;
     if (k->path.data != NULL)
@@ -265,18 +276,16 @@ static bg_status walk_dir(walker *k, const bg_walk_place *dir, bg_entry *e, uint
     bg_walk_policy *p = k->w->policy;
     bg_arena arena = {0};
     name_vec names = {0};
+    bg_status status = p->enter == NULL ? BG_OK : p->enter(p, dir, err); /* it may ask for new listings */
+    bool entered = p->enter != NULL && status == BG_OK;
     bool is_listed = !k->w->relist && is_same(node_at(k->w->old, old), &dir->stamp, BG_ENTRY_DIR);
     int64_t now_ns = bg_stamp_now_ns();
     if (!is_listed && bg_stamp_is_racy(&dir->stamp, now_ns))
         e->flags |= BG_ENTRY_RACY;
-    bg_status status = names_of(k, is_listed, old, &arena, &names, err);
-    bool entered = false;
-    if (status == BG_OK && p->enter != NULL) {
-        status = p->enter(p, dir, !is_listed, names.at, names.n, err);
-        entered = status == BG_OK;
-    }
     if (status == BG_OK)
-        status = walk_inside(k, dir, e, old, is_listed, &names, same, err);
+        status = names_of(k, is_listed, old, &arena, &names, err);
+    if (status == BG_OK)
+        status = walk_inside(k, dir, e, old, &names, same, err);
     if (entered && p->leave != NULL) {
         bg_walk_place here = place_at(k, dir->name, &dir->stamp);
         p->leave(p, &here);
@@ -304,7 +313,7 @@ static bg_status walk_one(walker *k, bg_str name, const bg_stamp *stamp, uint32_
     bg_walk_place place = place_at(k, name, stamp);
     *counts = false;
     *same = old == UINT32_MAX;
-    if (!kind_of(stamp->mode, &kind) || (p->wants != NULL && !p->wants(p, &place)))
+    if (!kind_of(stamp->mode, &kind) || (depth != 0 && p->wants != NULL && !p->wants(p, &place)))
         return BG_OK;
     bg_entry e = {.stamp = *stamp, .depth = depth, .kind = (uint8_t)kind};
     if (kind == BG_ENTRY_FILE && (stamp->mode & S_IXUSR) != 0)
@@ -318,7 +327,7 @@ static bg_status walk_one(walker *k, bg_str name, const bg_stamp *stamp, uint32_
     const bg_manifest_node *was = node_at(k->w->old, old);
     bool below_same = true;
     if (e.kind == BG_ENTRY_DIR)
-        BG_TRY(walk_dir(k, &place, &e, old, &below_same, err));
+        BG_TRY(walk_dir(k, &place, &e, was != NULL && was->e.kind == BG_ENTRY_DIR ? old : UINT32_MAX, &below_same, err));
     else if (e.kind != BG_ENTRY_NESTED)
         BG_TRY(leaf_id(k, &place, was, &e, err));
     *out = (bg_walk_child){.name = name, .kind = (bg_entry_kind)e.kind, .is_exec = (e.flags & BG_ENTRY_EXEC) != 0};

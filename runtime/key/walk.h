@@ -25,9 +25,8 @@ typedef struct {
 
 typedef struct bg_walk_policy bg_walk_policy;
 struct bg_walk_policy {
-    /** May be NULL. Before a directory's entries are looked at; `names` are all that is in it, and may be added to. */
-    bg_status (*enter)(bg_walk_policy *self, const bg_walk_place *dir, bool has_names, const bg_str *names, size_t n_names,
-                       bg_error *err);
+    /** May be NULL. Before a directory's entries are looked at. */
+    bg_status (*enter)(bg_walk_policy *self, const bg_walk_place *dir, bg_error *err);
     void (*leave)(bg_walk_policy *self, const bg_walk_place *dir); /* may be NULL; pairs with a successful enter */
     /** Does the entry count? Called for regular files, links and directories. */
     bool (*wants)(bg_walk_policy *self, const bg_walk_place *place);
@@ -52,6 +51,7 @@ typedef struct {
     bg_walk_policy *policy;
     const char *root;        /* absolute, no trailing '/' */
     const bg_manifest *old;  /* may be NULL */
+    bool always_fold;        /* ids of directories hang on more than what the manifest remembers */
     bool relist;             /* the rules changed: names that the old manifest has are not the ones that count now */
     bg_buf *manifest;        /* begun; guards already in it; the walk appends */
     bg_walk_child root_child; /* result: kind, bit and id of the root */

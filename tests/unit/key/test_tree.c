@@ -242,7 +242,7 @@ static void test_damaged_manifest(void **unused)
         memcpy(exact, bad, cut);
         if (bg_manifest_load(&m, (bg_str){exact, cut}))
             bg_manifest_clear(&m);
-        (void)bg_manifest_holds((bg_str){exact, cut}, path, NULL, NULL, &d);
+        (void)bg_manifest_holds((bg_str){exact, cut}, path, false, NULL, NULL, &d);
         if (i % 3 == 0) {
             assert_int_equal(bg_state_put(state, BG_STATE_STAMP, bg_str_of(name), (bg_str){exact, cut}, &err), BG_OK);
             bg_digest now = key("t");
