@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include "base/arena.h"
+#include "base/dirs.h"
 #include "base/buf.h"
 #include "base/strpool.h"
 #include "base/vec.h"
@@ -347,10 +348,6 @@ BG_MUST_USE bg_status bg_signal_rustc_line(bg_str line, bg_str cwd, bg_str out_d
 size_t bg_signal_fd_line(bg_str line, const bg_cache_output *outputs, size_t n_outputs);
 
 /* fs.c */
-BG_MUST_USE bg_status bg_fs_mkdirs(const char *path, bg_error *err);
-BG_MUST_USE bg_status bg_fs_mkdirs_parent(const char *path, bg_error *err);
-/** Remove a file or a whole tree, never following links; a missing one is fine. */
-BG_MUST_USE bg_status bg_fs_remove(const char *path, bg_error *err);
 /** Every file, link and directory below `path`, itself included, sorted. BG_E_NOENT if it is not there. */
 typedef bool (*bg_fs_visit)(void *self, bg_str rel, const bg_exec_stamp *stamp);
 BG_MUST_USE bg_status bg_fs_stamps(const char *base, bg_str rel, bg_fs_visit each, void *self, bg_error *err);
