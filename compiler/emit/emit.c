@@ -13,13 +13,13 @@ static void emit_products(bg_emit *e, bg_node *node, bg_img_nodes *rec)
     node->link_id = prod_of(e, node, BG_STR("link"), false);
     rec->prods = node->link_id;
     rec->n_prods = 1;
-    for (uint32_t i = 0; i < node->outs.n; i++) {
-        bg_out *out = node->outs.at[i];
+    for (uint32_t i = 0; i < node->live.n; i++) {
+        bg_out *out = node->live.at[i];
         out->prod_id = out->is_early ? prod_of(e, node, out->name, true) : node->link_id;
         rec->n_prods += out->is_early;
     }
-    for (uint32_t i = 0; i < node->outs.n; i++) {
-        bg_out *out = node->outs.at[i];
+    for (uint32_t i = 0; i < node->live.n; i++) {
+        bg_out *out = node->live.at[i];
         bg_img_outs o = {.prod = out->prod_id, .name = bg_image_str(e->w, out->name), .path = bg_image_str(e->w, out->path)};
         o.is_dir = out->is_dir;
         o.span = bg_emit_span(e, out->span);
@@ -31,7 +31,7 @@ static void emit_products(bg_emit *e, bg_node *node, bg_img_nodes *rec)
         node->works.at[i]->id = bg_image_add(e->w, BG_SEC_WORK, &k);
         rec->works = i == 0 ? node->works.at[i]->id : rec->works;
     }
-    rec->n_outs = node->outs.n;
+    rec->n_outs = node->live.n;
     rec->n_works = node->works.n;
 }
 

@@ -280,27 +280,25 @@ static bool overlaps(bg_str a, bg_str b)
 static void check_outs(work *w)
 {
     bg_node *node = w->node;
-    uint32_t kept = 0;
     for (uint32_t i = 0; i < node->outs.n; i++) {
         bg_out *out = node->outs.at[i];
         if (!bg_out_exists(w->s, out))
             continue;
         bg_out_path(w->s, out);
-        bg_sema_step(w->s, out->span, kept);
-        for (uint32_t k = 0; k < kept; k++) {
-            if (!overlaps(node->outs.at[k]->path, out->path))
+        bg_sema_step(w->s, out->span, node->live.n);
+        for (uint32_t k = 0; k < node->live.n; k++) {
+            if (!overlaps(node->live.at[k]->path, out->path))
                 continue;
-            bg_diag *d = bg_diag_push(w->s->diags, BG_D_OUTPUT_OVERLAP, out->span, 2, node->outs.at[k]->name, out->name);
-            bg_diag_label_add(w->s->diags, d, node->outs.at[k]->span, "the other one");
+            bg_diag *d = bg_diag_push(w->s->diags, BG_D_OUTPUT_OVERLAP, out->span, 2, node->live.at[k]->name, out->name);
+            bg_diag_label_add(w->s->diags, d, node->live.at[k]->span, "the other one");
             break;
         }
         if (out->is_early && node->signal == BG_SIGNAL_NONE) {
             bg_diag *d = bg_diag_push(w->s->diags, BG_D_EARLY_SIGNAL, out->span, 1, out->name);
             bg_diag_help(w->s->diags, d, "write `signal = rustc-json` or `signal = fd`");
         }
-        node->outs.at[kept++] = out;
+        BG_PUSH(w->s, &node->live, out);
     }
-    node->outs.n = kept;
 }
 
 /* ---- edges ---- */

@@ -450,9 +450,9 @@ bg_str bg_out_path(bg_sema *s, bg_out *out)
     return out->path;
 }
 
-static bg_val *no_product(bg_sema *s, bg_node *node, bg_str name, bg_span span)
+/* What the node has instead, and why there may be no metadata. */
+static void help_products(bg_sema *s, bg_diag *d, bg_node *node, bg_str name)
 {
-    bg_diag *d = bg_diag_push(s->diags, BG_D_NO_PRODUCT, span, 2, node->path, name);
     bg_str all = {"`link`", 6};
     BG_LIST(bg_str) names = {0};
     for (uint32_t i = 0; i < node->outs.n; i++) {
@@ -466,15 +466,21 @@ static bg_val *no_product(bg_sema *s, bg_node *node, bg_str name, bg_span span)
         BG_PUSH(s, &names, node->provides.at[i]->name);
         all = bg_sema_printf(s, "%.*s, `%.*s`", BG_FMT(all), BG_FMT(node->provides.at[i]->name));
     }
-    bg_diag_label_add(s->diags, d, node->bind->span, "declared here");
     bg_str near = bg_diag_nearest(name, names.at, names.n);
     if (near.len != 0)
         bg_diag_help(s->diags, d, "did you mean `%.*s`? It has %.*s", BG_FMT(near), BG_FMT(all));
     else if (bg_str_is(name, "metadata") || bg_str_is(name, "meta"))
-        bg_diag_help(s->diags, d, "it is ready only as a whole, `link`; libraries alone have their metadata early. It has %.*s",
+        bg_diag_help(s->diags, d, "only libraries have their metadata early; this node is ready as a whole, `link`. It has %.*s",
                      BG_FMT(all));
     else
         bg_diag_help(s->diags, d, "it has %.*s", BG_FMT(all));
+}
+
+static bg_val *no_product(bg_sema *s, bg_node *node, bg_str name, bg_span span)
+{
+    bg_diag *d = bg_diag_push(s->diags, BG_D_NO_PRODUCT, span, 2, node->path, name);
+    bg_diag_label_add(s->diags, d, node->bind->span, "declared here");
+    help_products(s, d, node, name);
     return s->error;
 }
 
@@ -495,6 +501,7 @@ bg_val *bg_node_member(bg_sema *s, bg_node *node, bg_str name, bg_span span)
     if (!bg_out_exists(s, out)) {
         bg_diag *d = bg_diag_push(s->diags, BG_D_OUTPUT_OFF, span, 2, name, node->path);
         bg_diag_label_add(s->diags, d, out->span, "declared here");
+        help_products(s, d, node, name);
         return s->error;
     }
     return bg_val_path(s, BG_ROOT_OUT, out, NULL, (bg_str){"", 0}, span);

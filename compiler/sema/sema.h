@@ -293,6 +293,7 @@ struct bg_node {
     BG_LIST(bg_bind *) provides;
     BG_LIST(bg_bind *) checks; /* lets and arguments, evaluated at the end for their errors */
     /* finished */
+    BG_LIST(bg_out *) live; /* outputs that exist */
     BG_LIST(bg_cmd) cmds;
     BG_LIST(bg_edge) edges;
     bg_val *when, *inputs, *env, *cwd, *depfile;
