@@ -306,6 +306,16 @@ void bg_exec_bad(bg_exec *x, bg_exec_node *n, bg_outcome outcome, bg_str reason)
 /** The world (not an action) failed for this node. */
 void bg_exec_world_failed(bg_exec *x, bg_exec_node *n, const bg_error *err);
 
+/* finish.c */
+/** Unpack a node's cached outputs on a worker; a miss makes it run. */
+void bg_exec_request_restore(bg_exec *x, bg_exec_node *n);
+void bg_exec_restored(bg_exec *x, bg_exec_job *job);
+/** All that a provisional node used has succeeded: record it, store it, tell it. */
+void bg_exec_finish(bg_exec *x, bg_exec_node *n);
+void bg_exec_stored(bg_exec *x, bg_exec_job *job);
+/** Forget a result, and what was decided on it; `state` is WAIT or NEED. */
+void bg_exec_run_again(bg_exec *x, bg_exec_node *n, bg_exec_state state, bg_str reason);
+
 /* decide.c */
 /** All products it consumes are known: find out whether the node must run. HAVE, NEED, or BAD. */
 void bg_exec_decide(bg_exec *x, bg_exec_node *n);

@@ -67,192 +67,6 @@ static bg_str because(bg_exec *x, const bg_exec_node *bad)
     return bg_exec_text(x, "because `%.*s` did not succeed", BG_FMT(bad->name));
 }
 
-/* ---- results that turned out to be unusable ---- */
-
-/* What was decided on this node's digests is decided again. Nodes that run go on: they are checked when they end. */
-static void forget_consumers(bg_exec *x, const bg_exec_node *first)
-{
-    BG_VEC(uint32_t) todo = {0};
-    bool ok = BG_VEC_PUSH(&todo, first->id);
-    while (ok && todo.n > 0) {
-        const bg_exec_node *n = &x->nodes[todo.at[--todo.n]];
-        for (size_t i = 0; i < n->n_consumers && ok; i++) {
-            bg_exec_node *c = &x->nodes[n->consumers[i]];
-            bool early = c->state == BG_NODE_NEED || c->state == BG_NODE_READY || c->state == BG_NODE_HAVE;
-            if (!early || c->is_reported)
-                continue;
-            const bg_img_nodes *image = bg_exec_image(x, c);
-            for (uint32_t p = 0; p < image->n_prods; p++)
-                x->products[image->prods + p].known = false;
-            c->state = BG_NODE_WAIT;
-            c->has_result = c->is_cached = c->from_state = c->on_disk = false;
-            bg_exec_touch(x, c->id);
-            ok = BG_VEC_PUSH(&todo, c->id);
-        }
-    }
-    BG_VEC_CLEAR(&todo);
-    if (!ok)
-        x->fatal = bg_error_set(&x->fatal_error, BG_E_NOMEM, "out of memory");
-}
-
-static void run_again(bg_exec *x, bg_exec_node *n, bg_exec_state state, bg_str reason)
-{
-    const bg_img_nodes *image = bg_exec_image(x, n);
-    for (uint32_t p = 0; p < image->n_prods; p++)
-        x->products[image->prods + p].known = false;
-    n->state = state;
-    n->reason = reason;
-    n->has_result = n->is_cached = n->from_state = n->on_disk = false;
-    forget_consumers(x, n);
-    bg_exec_touch(x, n->id);
-}
-
-/* ---- restoring ---- */
-
-static void request_restore(bg_exec *x, bg_exec_node *n)
-{
-    bg_error why = {0};
-    if (n->is_restoring || x->stop)
-        return;
-    if (!n->is_cached && !bg_exec_find_cached(x, n)) {
-        run_again(x, n, BG_NODE_NEED, BG_STR("its outputs are neither here nor in the cache"));
-        return;
-    }
-    if (bg_fs_mkdirs_parent(n->out_dir.ptr, &why) != BG_OK || bg_exec_submit_restore(x, n, &why) != BG_OK)
-        bg_exec_world_failed(x, n, &why);
-    else
-        n->is_restoring = true;
-}
-
-static bool is_miss(bg_status status)
-{
-    return status == BG_E_CORRUPT || status == BG_E_RELOCATE || status == BG_E_UNSAFE || status == BG_E_NOENT ||
-           status == BG_E_VERSION;
-}
-
-static void restore_failed(bg_exec *x, bg_exec_node *n, const bg_exec_job *job)
-{
-    if (!is_miss(job->status)) {
-        bg_exec_world_failed(x, n, &job->error);
-        return;
-    }
-    bg_exec_message(x, n->id, true, "%.*s: its cached output can't be used, so it runs: %s", BG_FMT(n->name),
-                    job->error.text);
-    n->cache_failed = true;
-    run_again(x, n, BG_NODE_NEED, BG_STR("its cached output can't be used"));
-}
-
-static void restored(bg_exec *x, bg_exec_job *job)
-{
-    bg_exec_node *n = job->node;
-    bg_error why = {0};
-    n->is_restoring = false;
-    if (n->state != BG_NODE_HAVE) {
-        bg_exec_touch(x, n->id);
-        return;
-    }
-    if (job->status != BG_OK) {
-        restore_failed(x, n, job);
-        return;
-    }
-    n->on_disk = n->was_restored = true;
-    bg_exec_emit(x, (bg_event){.kind = BG_EVENT_RESTORE,
-                               .node = n->id,
-                               .duration_ns = job->took_ns,
-                               .bytes = job->entry.size_bytes});
-    if (bg_exec_link_out(x, n, &why) != BG_OK || bg_exec_record_save(x, n, &why) != BG_OK) {
-        bg_exec_world_failed(x, n, &why);
-        return;
-    }
-    bg_exec_touch(x, n->id);
-    bg_exec_touch_consumers(x, n);
-}
-
-/* ---- publishing ---- */
-
-/* An input that changed while the node ran: nobody knows which content its outputs are of. */
-static const bg_exec_input *changed_input(bg_exec *x, const bg_exec_node *n)
-{
-    for (size_t i = 0; i < n->n_inputs; i++) {
-        const bg_exec_input *in = &n->inputs[i];
-        bool same = false;
-        if (bg_key_unchanged(x->keyer, in->is_git, in->abs_dir, in->rel, &in->digest, &same, NULL) != BG_OK || !same)
-            return in;
-    }
-    return NULL;
-}
-
-static void store(bg_exec *x, bg_exec_node *n)
-{
-    bg_error why = {0};
-    if (!x->cache_write || bg_exec_image(x, n)->no_cache != 0)
-        return;
-    n->is_storing = bg_exec_submit_store(x, n, &why) == BG_OK;
-    if (!n->is_storing)
-        bg_exec_message(x, n->id, true, "%.*s: not stored in the cache: %s", BG_FMT(n->name), why.text);
-}
-
-static void done(bg_exec *x, bg_exec_node *n)
-{
-    n->state = BG_NODE_DONE;
-    bg_exec_report_end(x, n, BG_OUTCOME_RAN, (bg_str){"", 0});
-    bg_exec_touch_consumers(x, n);
-}
-
-/* Rules that forbid what they do not cover make storing part of succeeding. */
-static bool must_store(const bg_exec_node *n)
-{
-    return n->is_storing && (n->rule.survivors == BG_SURVIVORS_DENY || n->rule.longer == BG_LONGER_DENY);
-}
-
-static void finish(bg_exec *x, bg_exec_node *n)
-{
-    bg_error why = {0};
-    const bg_exec_input *changed = changed_input(x, n);
-    n->is_stored = true;
-    if (bg_fs_remove(n->work_dir.ptr, &why) != BG_OK)
-        bg_exec_message(x, n->id, true, "%.*s: cannot clean up its work directory: %s", BG_FMT(n->name), why.text);
-    bg_exec_duration_save(x, n);
-    if (changed != NULL) {
-        bg_keyer_forget(x->keyer, changed->path);
-        bg_exec_message(x, n->id, true,
-                        "%.*s: %.*s changed while it ran, so its outputs are not stored and it runs again next time",
-                        BG_FMT(n->name), BG_FMT(changed->path));
-    } else if (bg_exec_record_save(x, n, &why) != BG_OK) {
-        bg_exec_world_failed(x, n, &why);
-        return;
-    } else {
-        store(x, n);
-    }
-    if (!must_store(n))
-        done(x, n);
-}
-
-static void stored(bg_exec *x, bg_exec_job *job)
-{
-    bg_exec_node *n = job->node;
-    bool deny = must_store(n) && n->state == BG_NODE_PROVISIONAL;
-    n->is_storing = false;
-    if (job->status == BG_OK)
-        bg_exec_emit(x, (bg_event){.kind = BG_EVENT_STORE,
-                                   .node = n->id,
-                                   .duration_ns = job->took_ns,
-                                   .bytes = job->entry.packed_bytes});
-    if (deny && job->status == BG_E_RELOCATE) {
-        if (bg_exec_record_drop(x, n, NULL) != BG_OK)
-            x->world_failed = true;
-        bg_exec_discard(x, n);
-        bg_exec_bad(x, n, BG_OUTCOME_FAILED, bg_exec_text(x, "%s", job->error.text));
-        return;
-    }
-    if (job->status != BG_OK)
-        bg_exec_message(x, n->id, true, "%.*s: not stored in the cache: %s", BG_FMT(n->name), job->error.text);
-    if (job->status == BG_E_NOSPACE || job->status == BG_E_ACCESS)
-        x->cache_write = false;
-    if (deny)
-        done(x, n);
-}
-
 /* ---- the state machine ---- */
 
 static bool is_good(const bg_exec_node *n)
@@ -282,7 +96,7 @@ static void advance_need(bg_exec *x, bg_exec_node *n)
         if (has_files(p))
             continue;
         ready = false;
-        request_restore(x, p);
+        bg_exec_request_restore(x, p);
     }
     if (!ready || n->state != BG_NODE_NEED)
         return;
@@ -304,10 +118,10 @@ static void advance_provisional(bg_exec *x, bg_exec_node *n)
         if (p->known && bg_digest_eq(&p->digest, &n->uses[i].digest))
             continue;
         bg_exec_discard(x, n);
-        run_again(x, n, BG_NODE_WAIT, BG_STR("a product that it used was made again and differs"));
+        bg_exec_run_again(x, n, BG_NODE_WAIT, BG_STR("a product that it used was made again and differs"));
         return;
     }
-    finish(x, n);
+    bg_exec_finish(x, n);
 }
 
 static void advance_firm(bg_exec *x, bg_exec_node *n)
@@ -379,7 +193,7 @@ static void advance(bg_exec *x, bg_exec_node *n)
         break;
     case BG_NODE_HAVE:
         if (n->is_target && !n->on_disk)
-            request_restore(x, n);
+            bg_exec_request_restore(x, n);
         else
             advance_firm(x, n);
         break;
@@ -502,10 +316,10 @@ static void job_done(bg_exec *x, bg_exec_job *job)
         bg_exec_digested(x, job);
         return;
     case BG_JOB_STORE:
-        stored(x, job);
+        bg_exec_stored(x, job);
         break;
     case BG_JOB_RESTORE:
-        restored(x, job);
+        bg_exec_restored(x, job);
         break;
     }
     bg_exec_job_free(job);
