@@ -60,7 +60,7 @@ bg_status bg_path_resolve(bg_arena *arena, bg_str base, bg_str rel, bg_str *out,
     return join(arena, base, rel, 0, out, err);
 }
 
-bg_str bg_path_dir(bg_str path)
+bg_str bg_path_parent(bg_str path)
 {
     size_t n = path.len;
     while (n != 0 && path.ptr[n - 1] != '/')
@@ -68,7 +68,7 @@ bg_str bg_path_dir(bg_str path)
     return (bg_str){path.ptr, n == 0 ? 0 : n - 1};
 }
 
-bg_str bg_path_base(bg_str path)
+bg_str bg_path_last(bg_str path)
 {
     size_t skip = path.len;
     while (skip != 0 && path.ptr[skip - 1] != '/')

@@ -191,7 +191,7 @@ static bg_status dir(vm *m)
         v->id = out->prod;
         from = bg_graph_str(m->g, out->path);
     }
-    bg_str part = bg_path_dir(from);
+    bg_str part = bg_path_parent(from);
     BG_TRY(spend(m, part.len));
     char *copy = bg_arena_strdup(m->arena, part.ptr, part.len);
     if (copy == NULL)
@@ -223,7 +223,7 @@ static bg_status base(vm *m)
     bg_value *v = top(m, 0);
     if (v->kind != BG_V_PATH)
         return mismatch(m, "base", v);
-    bg_str part = bg_path_base(v->str.len != 0 ? v->str : root_name(m->g, v));
+    bg_str part = bg_path_last(v->str.len != 0 ? v->str : root_name(m->g, v));
     if (part.len == 0)
         return bg_error_set(m->err, BG_E_USAGE, "a root has no name of its own; use a path below it");
     m->n--;
