@@ -56,6 +56,8 @@ static bool begins_well(const char *bytes, size_t at)
     size_t i = at;
     while (i != 0 && bytes[i - 1] == '/')
         i--;
+    if (i != 0 && bytes[i - 1] == '.')
+        return false; /* "../p" */
     size_t limit = i > 4096 ? i - 4096 : 0;
     while (i > limit && is_name((unsigned char)bytes[i - 1]))
         i--;
@@ -203,29 +205,54 @@ bg_status bg_scan_file(const bg_scanner *s, const char *bytes, size_t n, bg_hits
     return BG_OK;
 }
 
+/* Where matching goes on when it fails: pattern position behind the last star, and text position that it may be moved on from. */
+typedef struct {
+    size_t p, t;
+    bool there, whole_names; /* whole_names: a double star with a slash, which stands for directories */
+} retry;
+
+static bool try_deep(retry *deep, bg_str path, size_t *p, size_t *t)
+{
+    if (!deep->there || deep->t >= path.len)
+        return false;
+    if (deep->whole_names) {
+        const char *slash = memchr(path.ptr + deep->t, '/', path.len - deep->t);
+        if (slash == NULL)
+            return false;
+        deep->t = (size_t)(slash - path.ptr) + 1;
+    } else {
+        deep->t++;
+    }
+    *p = deep->p;
+    *t = deep->t;
+    return true;
+}
+
 bool bg_glob_match(bg_str pattern, bg_str path)
 {
-    size_t p = 0, t = 0, star_p = SIZE_MAX, star_t = 0;
-    bool star_deep = false;
-    while (t < path.len) {
-        if (p < pattern.len && pattern.ptr[p] == '*') {
-            star_deep = p + 1 < pattern.len && pattern.ptr[p + 1] == '*';
-            p += star_deep ? 2 : 1;
-            if (star_deep && p < pattern.len && pattern.ptr[p] == '/' && (t == 0 || path.ptr[t - 1] == '/'))
-                p++; /* a leading or inner double star also stands for no directory at all */
-            star_p = p;
-            star_t = t;
-        } else if (p < pattern.len && (pattern.ptr[p] == path.ptr[t] || (pattern.ptr[p] == '?' && path.ptr[t] != '/'))) {
+    size_t p = 0, t = 0;
+    retry star = {0}, deep = {0};
+    while (t < path.len || p < pattern.len) {
+        if (p + 1 < pattern.len && pattern.ptr[p] == '*' && pattern.ptr[p + 1] == '*') {
+            p += 2;
+            bool names = p < pattern.len && pattern.ptr[p] == '/' && (t == 0 || path.ptr[t - 1] == '/');
+            p += names;
+            deep = (retry){p, t, true, names};
+            star.there = false;
+        } else if (p < pattern.len && pattern.ptr[p] == '*') {
+            star = (retry){++p, t, true, false};
+        } else if (p < pattern.len && t < path.len &&
+                   (pattern.ptr[p] == path.ptr[t] || (pattern.ptr[p] == '?' && path.ptr[t] != '/'))) {
             p++;
             t++;
-        } else if (star_p != SIZE_MAX && (star_deep || path.ptr[star_t] != '/')) {
-            p = star_p;
-            t = ++star_t;
+        } else if (star.there && star.t < path.len && path.ptr[star.t] != '/') {
+            p = star.p;
+            t = ++star.t;
         } else {
-            return false;
+            star.there = false;
+            if (!try_deep(&deep, path, &p, &t))
+                return false;
         }
     }
-    while (p < pattern.len && pattern.ptr[p] == '*')
-        p++;
-    return p == pattern.len;
+    return true;
 }
