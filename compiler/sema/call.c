@@ -9,25 +9,25 @@ static bg_val *f_src(bg_sema *s, bg_scope *scope, bg_val **args, const bg_ast *a
 {
     bg_val *rel = bg_type_want(s, args[0], BG_TYPE_STR, "the argument of `src`");
     bg_val *root = bg_val_path(s, BG_ROOT_FILE, scope->unit, NULL, (bg_str){"", 0}, ast->span);
-    return bg_path_slash(s, root, rel, ast->span);
+    return bg_pathval_slash(s, root, rel, ast->span);
 }
 
 static bg_val *want_path(bg_sema *s, bg_val *v, const char *what)
 {
-    bg_val *path = bg_path_of(s, v);
+    bg_val *path = bg_pathval_of(s, v);
     return path != NULL ? path : bg_type_want(s, v, BG_TYPE_PATH, what);
 }
 
 static bg_val *f_dir(bg_sema *s, bg_scope *scope, bg_val **args, const bg_ast *ast)
 {
     (void)scope;
-    return bg_path_dir(s, want_path(s, args[0], "the argument of `dir`"), ast->span);
+    return bg_pathval_dir(s, want_path(s, args[0], "the argument of `dir`"), ast->span);
 }
 
 static bg_val *f_base(bg_sema *s, bg_scope *scope, bg_val **args, const bg_ast *ast)
 {
     (void)scope;
-    return bg_path_base(s, want_path(s, args[0], "the argument of `base`"), ast->span);
+    return bg_pathval_base(s, want_path(s, args[0], "the argument of `base`"), ast->span);
 }
 
 static bg_val *f_unique(bg_sema *s, bg_scope *scope, bg_val **args, const bg_ast *ast)

@@ -81,7 +81,7 @@ static void source_paths(bg_sema *s, bg_src *src, const bg_ast *value)
 {
     for (uint32_t i = 0; i < src->paths.n; i++) {
         bg_val *root = bg_val_path(s, BG_ROOT_FILE, NULL, NULL, (bg_str){"", 0}, value->span);
-        bg_val *v = bg_path_slash(s, root, bg_val_str(s, src->paths.at[i], value->span), value->span);
+        bg_val *v = bg_pathval_slash(s, root, bg_val_str(s, src->paths.at[i], value->span), value->span);
         src->paths.at[i] = v->str;
     }
 }

@@ -200,7 +200,7 @@ bg_val *bg_eval_list(bg_sema *s, bg_val *const *items, uint32_t n, bg_span span)
     bool bad = false;
     for (uint32_t i = 0; i < n; i++) {
         bg_val *v = items[i];
-        while (v->kind == BG_VAL_ITEM_IF && v->kids[0]->kind == BG_VAL_BOOL)
+        while (v != NULL && v->kind == BG_VAL_ITEM_IF && v->kids[0]->kind == BG_VAL_BOOL)
             v = v->kids[0]->i != 0 ? v->kids[1] : NULL;
         if (v == NULL)
             continue;
@@ -287,7 +287,7 @@ static bg_type_kind common_type(const bg_val *a, const bg_val *b)
 
 static bg_val *as_path(bg_sema *s, bg_val *v)
 {
-    bg_val *p = v->kind == BG_VAL_SOURCE ? bg_path_of(s, v) : v;
+    bg_val *p = v->kind == BG_VAL_SOURCE ? bg_pathval_of(s, v) : v;
     return p;
 }
 
@@ -303,7 +303,9 @@ bg_val *bg_eval_cond(bg_sema *s, bg_val *c, bg_val *a, bg_val *b, bg_span span)
     b = as_path(s, b);
     bg_type_kind type = common_type(a, b);
     if (type == BG_TYPE_ERROR) {
-        bg_diag_push(s->diags, BG_D_OPERANDS, span, 3, BG_STR("if"), bg_val_describe(a), bg_val_describe(b));
+        bg_diag *d = bg_diag_push(s->diags, BG_D_OPERANDS, span, 3, BG_STR("if"), bg_val_describe(a), bg_val_describe(b));
+        bg_diag_help(s->diags, d, "both branches have one type%s",
+                     a->type == BG_TYPE_PATH || b->type == BG_TYPE_PATH ? "; \"{…}\" makes a string of a path" : "");
         return s->error;
     }
     if (a->kind == BG_VAL_BOOL && b->kind == BG_VAL_BOOL && a->i != 0 && b->i == 0)

@@ -147,7 +147,7 @@ static bg_val *input(bg_sema *s, bg_val *v)
         }
         return bg_val_op1(s, BG_VAL_SPLICE, BG_TYPE_LIST, bg_val_op(s, BG_VAL_COND, BG_TYPE_LIST, kids, 3, c->span), v->span);
     }
-    bg_val *path = bg_path_of(s, v);
+    bg_val *path = bg_pathval_of(s, v);
     if (path != NULL)
         return path;
     if (v->type == BG_TYPE_LIST && v->kind != BG_VAL_SPLICE) {

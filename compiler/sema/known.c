@@ -131,7 +131,7 @@ bg_val *bg_known(bg_sema *s, bg_val *v, const char *what)
     case BG_VAL_JOIN: {
         bg_val *base = bg_known(s, v->kids[0], what), *rel = bg_known(s, v->kids[1], what);
         if (base->kind == BG_VAL_PATH && rel->kind == BG_VAL_STR)
-            return bg_path_slash(s, base, rel, v->span);
+            return bg_pathval_slash(s, base, rel, v->span);
         return base->kind == BG_VAL_ERROR || rel->kind == BG_VAL_ERROR ? s->error
                                                                        : not_known(s, v, what, BG_STR("where a path lies"));
     }

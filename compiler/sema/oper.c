@@ -85,10 +85,10 @@ static bg_val *plus(bg_sema *s, bg_val *a, bg_val *b, bg_span span)
 
 static bg_val *slash(bg_sema *s, bg_val *a, bg_val *b, bg_span span)
 {
-    bg_val *path = bg_path_of(s, a);
+    bg_val *path = bg_pathval_of(s, a);
     if (path == NULL)
         return number(s, '/', a, b, span);
-    return is_str(b) ? bg_path_slash(s, path, b, span) : bad(s, BG_STR("/"), a, b, span);
+    return is_str(b) ? bg_pathval_slash(s, path, b, span) : bad(s, BG_STR("/"), a, b, span);
 }
 
 static bg_val *less(bg_sema *s, bg_str op, bg_val *a, bg_val *b, bg_span span)

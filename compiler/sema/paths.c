@@ -1,7 +1,7 @@
 /* Paths: a root and a rest that never leaves it. */
 #include "sema/sema.h"
 
-bg_val *bg_path_of(bg_sema *s, bg_val *v)
+bg_val *bg_pathval_of(bg_sema *s, bg_val *v)
 {
     if (v->type == BG_TYPE_SOURCE && v->kind == BG_VAL_SOURCE)
         return bg_val_path(s, BG_ROOT_SOURCE, v->ref, NULL, (bg_str){"", 0}, v->span);
@@ -66,7 +66,7 @@ static bg_val *slash_source(bg_sema *s, bg_src *src, bg_str rel, bg_span span)
     return bg_val_path(s, BG_ROOT_SOURCE, src, NULL, rel, span);
 }
 
-bg_val *bg_path_slash(bg_sema *s, bg_val *base, bg_val *rel, bg_span span)
+bg_val *bg_pathval_slash(bg_sema *s, bg_val *base, bg_val *rel, bg_span span)
 {
     if (base->kind == BG_VAL_ERROR || rel->kind == BG_VAL_ERROR)
         return s->error;
@@ -92,7 +92,7 @@ static size_t last_slash(bg_str str)
     return n;
 }
 
-bg_val *bg_path_dir(bg_sema *s, bg_val *path, bg_span span)
+bg_val *bg_pathval_dir(bg_sema *s, bg_val *path, bg_span span)
 {
     if (path->kind == BG_VAL_ERROR)
         return path;
@@ -106,7 +106,7 @@ bg_val *bg_path_dir(bg_sema *s, bg_val *path, bg_span span)
     return bg_val_path(s, (bg_root_kind)path->i, path->ref, path->early, (bg_str){path->str.ptr, n == 0 ? 0 : n - 1}, span);
 }
 
-bg_val *bg_path_base(bg_sema *s, bg_val *path, bg_span span)
+bg_val *bg_pathval_base(bg_sema *s, bg_val *path, bg_span span)
 {
     if (path->kind == BG_VAL_ERROR)
         return path;

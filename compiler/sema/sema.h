@@ -406,10 +406,10 @@ bg_val *bg_oper_not(bg_sema *s, bg_val *a, bg_span span);
 bg_val *bg_oper_negate(bg_sema *s, bg_val *a, bg_span span);
 
 /* paths.c */
-bg_val *bg_path_of(bg_sema *s, bg_val *v); /* source -> its root; paths as they are; NULL: not a path */
-bg_val *bg_path_slash(bg_sema *s, bg_val *base, bg_val *rel, bg_span span);
-bg_val *bg_path_dir(bg_sema *s, bg_val *path, bg_span span);
-bg_val *bg_path_base(bg_sema *s, bg_val *path, bg_span span);
+bg_val *bg_pathval_of(bg_sema *s, bg_val *v); /* source -> its root; paths as they are; NULL: not a path */
+bg_val *bg_pathval_slash(bg_sema *s, bg_val *base, bg_val *rel, bg_span span);
+bg_val *bg_pathval_dir(bg_sema *s, bg_val *path, bg_span span);
+bg_val *bg_pathval_base(bg_sema *s, bg_val *path, bg_span span);
 
 /* known.c: params decide the shape */
 /** The value with every param in it replaced by what it was given; ERROR after a diagnostic if something else remains. */

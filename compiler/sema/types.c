@@ -189,7 +189,7 @@ bg_val *bg_type_assign(bg_sema *s, bg_val *v, const bg_type *type, bg_str what)
     if (type->kind == BG_TYPE_ENUM)
         return assign_enum(s, v, type, what);
     if (type->kind == BG_TYPE_PATH && (v->type == BG_TYPE_PRODUCT || v->type == BG_TYPE_SOURCE))
-        return bg_path_of(s, v);
+        return bg_pathval_of(s, v);
     if (type->kind == BG_TYPE_PRODUCT && v->kind == BG_VAL_PATH && v->i == BG_ROOT_OUT && v->str.len == 0)
         return v;
     if (type->kind == BG_TYPE_STR && v->type == BG_TYPE_ENUM)

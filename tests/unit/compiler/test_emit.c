@@ -171,7 +171,7 @@ static const emit_case cases[] = {
     {"inputs and edges", B "source v { dir = \"v\" }\nstage a { run = [\"x\"] signal = fd out early e : file out o : file }\nstage b { in = [v, a, a.e, a.o, a.link, src(\"f\")] run = [\"y\", a.e] }", NONE,
      "stage a cpus=1 retry=0 timeout=0 no_cache=0 signal=2\nearly e\nfile e=e\nfile o=o\nrun: <tool x>\n"
      "stage b\nin: <source v> <prod a.link> <out a.e> <out a.o> <prod a.link> <file main.bgraph>/f\nrun: <tool y> <out a.e>\nedge a.link\nedge a.e\n"},
-    {"untaken branches have edges", B "env E : str = \"\"\nstage a { run = [\"x\"] out o : file }\nstage b { run = [\"y\", if E == \"\" then \"n\" else a.o] }", NONE,
+    {"untaken branches have edges", B "env E : str = \"\"\nstage a { run = [\"x\"] out o : file }\nstage b { run = [\"y\", if E == \"\" then \"n\" else \"{a.o}\"] }", NONE,
      "stage a\nfile o=o\nrun: <tool x>\nstage b\nrun: <tool y> n\nedge a.link\n"},
     {"baked", B "param n : int = 2\nstage s { run = [\"x\", n] cpus = n }", {{"n", 1}, {"3", 1}}, false,
      "stage s cpus=3 retry=0 timeout=0 no_cache=0 signal=0\nrun: <tool x> 3\n"},
