@@ -62,11 +62,7 @@ static bg_status check_size(as *a, const bg_buf *buf)
 static bg_status section(as *a)
 {
     size_t at = a->lex.at;
-<<<<<<< HEAD
     BG_TRY(bg_lex_quoted(&a->lex, &a->scratch));
-=======
-    BG_TRY(bg_asm_string(&a->lex, &a->scratch));
->>>>>>> back
     if (a->scratch.len != 4)
         return bg_lex_bad(&a->lex, at, "the tag of a section has 4 bytes");
     part p = {.id = BG_SEC_NONE};
@@ -107,11 +103,7 @@ static bg_status ref(as *a, uint32_t target, uint32_t *out)
     size_t at = a->lex.at;
     if (target != BG_SEC_STRI)
         return bg_lex_bad(&a->lex, at, "expected # and a number of section %s", bg_section_table[target].tag);
-<<<<<<< HEAD
     BG_TRY(bg_lex_quoted(&a->lex, &a->scratch));
-=======
-    BG_TRY(bg_asm_string(&a->lex, &a->scratch));
->>>>>>> back
     uint32_t id = bg_strpool_find(&a->strs, bg_buf_view(&a->scratch));
     if (id == 0)
         return bg_lex_bad(&a->lex, at, "there is no such string in section STRI above");
@@ -147,11 +139,7 @@ static bg_status field(as *a, const bg_section_info *info, uint32_t *rec, uint32
 
 static bg_status string(as *a, uint32_t id, uint32_t *rec)
 {
-<<<<<<< HEAD
     BG_TRY(bg_lex_quoted(&a->lex, &a->scratch));
-=======
-    BG_TRY(bg_asm_string(&a->lex, &a->scratch));
->>>>>>> back
     bg_str s = bg_buf_view(&a->scratch);
     rec[0] = (uint32_t)a->strb.len;
     rec[1] = (uint32_t)s.len;

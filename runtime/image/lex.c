@@ -129,11 +129,7 @@ static bg_status escape(bg_lex *lex, bg_buf *out)
     return bg_lex_bad(lex, lex->at, "unknown escape; there are \\\" \\\\ \\n \\t \\r \\xHH");
 }
 
-<<<<<<< HEAD
 bg_status bg_lex_quoted(bg_lex *lex, bg_buf *out)
-=======
-bg_status bg_asm_string(bg_lex *lex, bg_buf *out)
->>>>>>> back
 {
     bg_lex_blanks(lex);
     size_t start = lex->at;

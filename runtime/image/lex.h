@@ -33,11 +33,7 @@ BG_MUST_USE bg_status bg_lex_need(bg_lex *lex, char c);
 /** A decimal number without blanks before it. */
 BG_MUST_USE bg_status bg_lex_u32(bg_lex *lex, uint32_t *out);
 /** A quoted string, after blanks; its bytes replace those of `out`. BG_E_NOMEM. */
-<<<<<<< HEAD
 BG_MUST_USE bg_status bg_lex_quoted(bg_lex *lex, bg_buf *out);
-=======
-BG_MUST_USE bg_status bg_asm_string(bg_lex *lex, bg_buf *out);
->>>>>>> back
 void bg_lex_blanks(bg_lex *lex);
 /** Value of a hex digit, -1 if it is none. */
 int bg_lex_hex(char c);
