@@ -147,7 +147,7 @@ static bg_val *input(bg_sema *s, bg_val *v)
         }
         return bg_val_op1(s, BG_VAL_SPLICE, BG_TYPE_LIST, bg_val_op(s, BG_VAL_COND, BG_TYPE_LIST, kids, 3, c->span), v->span);
     }
-    bg_val *path = bg_pathval_of(s, v);
+    bg_val *path = v->kind == BG_VAL_TOOL ? v : bg_pathval_of(s, v);
     if (path != NULL)
         return path;
     if (v->type == BG_TYPE_LIST && v->kind != BG_VAL_SPLICE) {
@@ -156,7 +156,7 @@ static bg_val *input(bg_sema *s, bg_val *v)
         return s->error;
     }
     bg_diag *d = bg_diag_push(s->diags, BG_D_TYPE, v->span, 3, BG_STR("an item of `in`"),
-                              BG_STR("a path, a source, a node or a product"), bg_val_describe(v));
+                              BG_STR("a path, a source, a tool, a node or a product"), bg_val_describe(v));
     if (v->type == BG_TYPE_STR)
         bg_diag_help(s->diags, d, "`src(\"…\")` is a path below this file's directory");
     return s->error;

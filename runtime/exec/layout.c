@@ -130,7 +130,7 @@ bg_status bg_exec_source_dir(bg_exec *x, uint32_t source, bg_exec_mode mode, bg_
 static bg_status add_sources(bg_exec *x, bg_error *err)
 {
     for (uint32_t i = 1; i < x->graph->n_files; i++) {
-        bg_str token, dir;
+        bg_str token = {0}, dir = {0};
         BG_TRY(bg_exec_file_dir(x, i, BG_MODE_KEY, &token, err));
         if (!bg_str_starts(token, BG_STR("\1src.")))
             continue;
@@ -138,7 +138,7 @@ static bg_status add_sources(bg_exec *x, bg_error *err)
         BG_TRY(add_prefix(x, (bg_str){token.ptr + 1, token.len - 2}, dir));
     }
     for (uint32_t i = 1; i < x->graph->n_sources; i++) {
-        bg_str token, dir;
+        bg_str token = {0}, dir = {0};
         BG_TRY(bg_exec_source_dir(x, i, BG_MODE_KEY, &token, err));
         BG_TRY(bg_exec_source_dir(x, i, BG_MODE_RUN, &dir, err));
         BG_TRY(add_prefix(x, (bg_str){token.ptr + 1, token.len - 2}, dir));
