@@ -200,7 +200,7 @@ bg_val *bg_eval_list(bg_sema *s, bg_val *const *items, uint32_t n, bg_span span)
     bool bad = false;
     for (uint32_t i = 0; i < n; i++) {
         bg_val *v = items[i];
-        while (v->kind == BG_VAL_ITEM_IF && v->kids[0]->kind == BG_VAL_BOOL)
+        while (v != NULL && v->kind == BG_VAL_ITEM_IF && v->kids[0]->kind == BG_VAL_BOOL)
             v = v->kids[0]->i != 0 ? v->kids[1] : NULL;
         if (v == NULL)
             continue;
