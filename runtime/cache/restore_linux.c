@@ -192,8 +192,8 @@ static bg_status emit(restorer *r, const char *bytes, size_t n)
 static bg_status copy_range(restorer *r, const bg_index_member *m, uint64_t from, uint64_t to)
 {
     while (from < to) {
-        const char *bytes;
-        size_t n;
+        const char *bytes = NULL; /* gcc 12 does not see that piece_at sets both */
+        size_t n = 0;
         BG_TRY(piece_at(r, m->data + from, to - from, &bytes, &n));
         BG_TRY(emit(r, bytes, n));
         from += n;
