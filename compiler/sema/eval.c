@@ -88,6 +88,8 @@ bg_val *bg_eval_word(bg_sema *s, bg_val *v, const char *what)
     case BG_TYPE_PRODUCT:
     case BG_TYPE_TOOL:
         return v;
+    case BG_TYPE_SOURCE:
+        return bg_pathval_of(s, v);
     case BG_TYPE_INT:
     case BG_TYPE_BOOL:
         return bg_eval_concat(s, &v, 1, v->span);

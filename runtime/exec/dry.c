@@ -31,15 +31,8 @@ void bg_exec_assess(bg_exec *x)
 
 static bg_status tell(bg_exec *x, bg_exec_node *n, bg_error *err)
 {
-    char hex[65] = "";
+    /* no NODE_BEGIN: nothing starts */
     BG_TRY(bg_exec_run_form(x, n, err));
-    if (n->has_key)
-        bg_digest_hex(&n->key, hex);
-    bg_exec_emit(x, (bg_event){.kind = BG_EVENT_NODE_BEGIN,
-                               .node = n->id,
-                               .count = 1,
-                               .text = n->reason,
-                               .text2 = bg_str_of(hex)});
     for (size_t i = 0; i < n->form[BG_MODE_RUN].n_cmds; i++) {
         bg_buf text = {0};
         bg_exec_quote(&text, n->form[BG_MODE_RUN].cmds[i].argv, n->form[BG_MODE_RUN].cmds[i].n_argv);
