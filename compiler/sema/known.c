@@ -66,7 +66,7 @@ bg_val *bg_known_list(bg_sema *s, bg_val *v, const char *what)
 
 static bg_val *known_concat(bg_sema *s, bg_val *v, const char *what)
 {
-    bg_val **kids;
+    bg_val **kids = NULL;
     if (known_kids(s, v, what, &kids)->kind == BG_VAL_ERROR)
         return s->error;
     for (uint32_t i = 0; i < v->n; i++)
@@ -77,7 +77,7 @@ static bg_val *known_concat(bg_sema *s, bg_val *v, const char *what)
 
 static bg_val *known_operator(bg_sema *s, bg_val *v, const char *what)
 {
-    bg_val **kids;
+    bg_val **kids = NULL;
     if (known_kids(s, v, what, &kids)->kind == BG_VAL_ERROR)
         return s->error;
     if (v->kind == BG_VAL_NOT)
@@ -100,7 +100,7 @@ static bg_val *known_cond(bg_sema *s, bg_val *v, const char *what)
 
 static bg_val *known_map(bg_sema *s, bg_val *v, const char *what)
 {
-    bg_val **kids;
+    bg_val **kids = NULL;
     if (known_kids(s, v, what, &kids)->kind == BG_VAL_ERROR)
         return s->error;
     bg_val *map = bg_val_op(s, BG_VAL_MAP, BG_TYPE_MAP, kids, v->n, v->span);
