@@ -236,7 +236,7 @@ static void test_random_states(void **unused)
 {
     (void)unused;
     const char *count = getenv("BGC_TEST_ROUNDS");
-    int rounds = count == NULL ? 6 : atoi(count);
+    int rounds = count == NULL ? 3 : atoi(count);
     for (int r = 0; r < rounds; r++) {
         char *end = trail;
         *end = '\0';
