@@ -305,12 +305,10 @@ static void check_outs(work *w)
 
 static void add_edge(work *w, bg_node *producer, bg_out *early, bg_span span)
 {
-    if (producer == w->node)
+    const bg_node **asked_by = early != NULL ? &early->asked_by : &producer->asked_by;
+    if (producer == w->node || *asked_by == w->node)
         return;
-    for (uint32_t i = 0; i < w->node->edges.n; i++)
-        if (w->node->edges.at[i].node == producer && w->node->edges.at[i].early == early)
-            return;
-    bg_sema_step(w->s, span, w->node->edges.n / 8);
+    *asked_by = w->node;
     bg_edge edge = {producer, early, span};
     BG_PUSH(w->s, &w->node->edges, edge);
 }

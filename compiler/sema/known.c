@@ -227,13 +227,13 @@ typedef struct {
     const char *suffix;
     int64_t factor;
 } unit;
-static const unit durations[] = {{"h", 3600000000000}, {"m", 60000000000}, {"s", 1000000000}, {"ms", 1000000}, {"ns", 1}};
-static const unit sizes[] = {{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}, {"", 1}};
+static const unit durations[] = {{"h", 3600000000000}, {"m", 60000000000}, {"s", 1000000000}, {"ms", 1000000}, {"us", 1000}, {"ns", 1}};
+static const unit sizes[] = {{"TiB", (int64_t)1 << 40}, {"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}, {"", 1}, {"B", 1}};
 
 static bg_str with_unit(bg_sema *s, int64_t v, const unit *units, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        if (v % units[i].factor == 0 && (v != 0 || units[i].factor <= 1000000000))
+        if (v % units[i].factor == 0 && (v != 0 || units[i].factor == 1000000000 || units[i].suffix[0] == '\0'))
             return bg_sema_printf(s, "%lld%s", (long long)(v / units[i].factor), units[i].suffix);
     return (bg_str){"0", 1};
 }
@@ -261,8 +261,8 @@ static bool parse_number(bg_str text, int64_t *v, bg_str *rest)
     bool negative = text.len != 0 && text.ptr[0] == '-';
     size_t i = negative, start = i;
     int64_t sum = 0;
-    for (; i < text.len && text.ptr[i] >= '0' && text.ptr[i] <= '9'; i++)
-        if (__builtin_mul_overflow(sum, 10, &sum) || __builtin_add_overflow(sum, text.ptr[i] - '0', &sum))
+    for (; i < text.len && ((text.ptr[i] >= '0' && text.ptr[i] <= '9') || (text.ptr[i] == '_' && i > start)); i++)
+        if (text.ptr[i] != '_' && (__builtin_mul_overflow(sum, 10, &sum) || __builtin_add_overflow(sum, text.ptr[i] - '0', &sum)))
             return false;
     *v = negative ? -sum : sum;
     *rest = (bg_str){text.ptr + i, text.len - i};
@@ -283,7 +283,7 @@ static bool parse_unit(bg_str text, const unit *units, size_t n, int64_t *v)
 static bg_val *parse_list(bg_sema *s, bg_str text, bg_span span)
 {
     BG_LIST(bg_val *) items = {0};
-    for (size_t i = 0; i < text.len;) {
+    for (size_t i = 0; text.len != 0 && i <= text.len;) {
         size_t end = i;
         while (end < text.len && text.ptr[end] != ',')
             end++;

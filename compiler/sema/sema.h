@@ -250,6 +250,7 @@ struct bg_out {
     bg_scope *scope;
     bool is_dir, is_early, exists;
     uint8_t state, path_state;
+    const bg_node *asked_by; /* the last node that got an edge to it */
     uint32_t prod_id, id;
 };
 
@@ -301,6 +302,7 @@ struct bg_node {
     bool no_cache;
     int64_t timeout_ns;
     bg_rule *rule;
+    const bg_node *asked_by; /* the last node that got an edge to its link */
     uint32_t id, link_id, color;
 };
 

@@ -223,6 +223,8 @@ static const files_case files_cases[] = {
     {"define", {{"/w/main.bgraph", B "param n : int\n" S "cpus = n }"}}, {{{"n", 1}, {"3", 1}}}, 1, 0, NULL},
     {"define of a module's param", {{"/w/main.bgraph", B "use \"a.bgraph\"\n" S "cpus = a.n }"}, {"/w/a.bgraph", B "param n : int"}},
                 {{{"a.n", 3}, {"3", 1}}}, 1, 0, NULL},
+    {"define of a duration", {{"/w/main.bgraph", B "param n : duration\n" S "timeout = n }"}}, {{{"n", 1}, {"1_000ms", 7}}}, 1, 0, NULL},
+    {"define of a list", {{"/w/main.bgraph", B "param n : list[str]\n" S "cpus = len(n) retry = len(n[2]) }"}}, {{{"n", 1}, {"a,b,", 4}}}, 1, 0, NULL},
     {"define of the wrong type", {{"/w/main.bgraph", B "param n : duration = 1s\n" S "timeout = n }"}}, {{{"n", 1}, {"3", 1}}}, 1, 415, "duration"},
     {"define of no choice", {{"/w/main.bgraph", B "param n : enum[\"a\", \"b\"] = \"a\"\nstage s { run = [n] }"}}, {{{"n", 1}, {"c", 1}}}, 1, 415, NULL},
     {"define of nothing", {{"/w/main.bgraph", B S "}"}}, {{{"n", 1}, {"c", 1}}}, 1, 315, NULL},
