@@ -1,81 +1,16 @@
 /* bgc cache: what is in the cache, whether it is whole, and taking things out. */
+#include <dirent.h>
 #include <errno.h>
 #include <string.h>
 #include <strings.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "base/vec.h"
 #include "bgraph/cache.h"
 #include "bgraph/diag.h"
+#include "cache_records.h"
 #include "cli.h"
 #include "revision.h"
-
-/* An entry that outlives the listing. */
-typedef struct {
-    bg_status status;
-    bg_cache_entry entry;
-    const char *file;
-} record;
-
-typedef struct {
-    bg_arena arena;
-    BG_VEC(record) records;
-    bool failed;
-} records;
-
-static bg_str copy_str(bg_arena *arena, bg_str s)
-{
-    const char *copy = bg_arena_strdup(arena, s.len == 0 ? "" : s.ptr, s.len);
-    return (bg_str){copy, copy == NULL ? 0 : s.len};
-}
-
-static bool copy_arrays(bg_arena *arena, bg_cache_entry *to, const bg_cache_entry *from)
-{
-    bg_prefix *prefixes = BG_ARENA_ARRAY(arena, from->n_prefixes + 1, bg_prefix);
-    to->outputs = BG_ARENA_ARRAY(arena, from->n_outputs + 1, bg_cache_output);
-    if (prefixes == NULL || to->outputs == NULL)
-        return false;
-    for (size_t i = 0; i < from->n_prefixes; i++)
-        prefixes[i] = (bg_prefix){copy_str(arena, from->prefixes[i].token), copy_str(arena, from->prefixes[i].path)};
-    for (size_t i = 0; i < from->n_outputs; i++) {
-        to->outputs[i] = from->outputs[i];
-        to->outputs[i].name = copy_str(arena, from->outputs[i].name);
-        to->outputs[i].path = copy_str(arena, from->outputs[i].path);
-    }
-    to->prefixes = prefixes;
-    return true;
-}
-
-static bool collect(void *self, bg_status status, const bg_cache_entry *entry, const char *file)
-{
-    records *all = self;
-    record one = {.status = status};
-    one.file = bg_arena_strdup(&all->arena, file, strlen(file));
-    if (status == BG_OK) {
-        one.entry = *entry;
-        one.entry.node = copy_str(&all->arena, entry->node);
-        one.entry.label = copy_str(&all->arena, entry->label);
-        one.entry.commit = copy_str(&all->arena, entry->commit);
-        if (!copy_arrays(&all->arena, &one.entry, entry))
-            all->failed = true;
-    }
-    if (one.file == NULL || !BG_VEC_PUSH(&all->records, one))
-        all->failed = true;
-    return !all->failed;
-}
-
-static void records_clear(records *all)
-{
-    BG_VEC_CLEAR(&all->records);
-    bg_arena_clear(&all->arena);
-}
-
-static bg_status records_read(records *all, bg_cache *cache, bg_error *err)
-{
-    BG_TRY(bg_cache_list(cache, collect, all, err));
-    return all->failed ? bg_error_set(err, BG_E_NOMEM, "out of memory while listing the cache") : BG_OK;
-}
 
 /* ---- what a person reads ---- */
 
@@ -106,7 +41,7 @@ static bool commit_matches(bg_str commit, const char *wanted)
     return wanted == NULL || bg_str_starts(commit, bg_str_of(wanted));
 }
 
-static void json_entry(const record *one, bg_buf *out)
+static void json_entry(const bg_cache_record *one, bg_buf *out)
 {
     const bg_cache_entry *e = &one->entry;
     char key[65], artifact[65], made[32];
@@ -133,13 +68,13 @@ static void json_entry(const record *one, bg_buf *out)
     bg_buf_puts(out, "]}");
 }
 
-static int list_json(const records *all, const char *commit)
+static int list_json(const bg_cache_records *all, const char *commit)
 {
     bg_buf text = {0};
     bg_buf_puts(&text, "[");
     bool first = true;
     for (size_t i = 0; i < all->records.n; i++) {
-        const record *one = &all->records.at[i];
+        const bg_cache_record *one = &all->records.at[i];
         if (one->status != BG_OK || !commit_matches(one->entry.commit, commit))
             continue;
         bg_buf_puts(&text, first ? "\n " : ",\n ");
@@ -152,18 +87,18 @@ static int list_json(const records *all, const char *commit)
     return code;
 }
 
-static void warn_damaged(const record *one)
+static void warn_damaged(const bg_cache_record *one)
 {
     bg_cli_warn("the record %s is damaged; `bgc cache verify --all` sets it aside", one->file);
 }
 
-static int list_text(const records *all, const char *commit)
+static int list_text(const bg_cache_records *all, const char *commit)
 {
     uint64_t packed = 0;
     size_t n = 0;
     printf("%-12s  %-28s  %10s  %10s  %-20s  %s\n", "KEY", "NODE", "SIZE", "PACKED", "MADE", "COMMIT");
     for (size_t i = 0; i < all->records.n; i++) {
-        const record *one = &all->records.at[i];
+        const bg_cache_record *one = &all->records.at[i];
         const bg_cache_entry *e = &one->entry;
         char key[65], size[16], small[16], made[32];
         if (one->status != BG_OK) {
@@ -184,7 +119,7 @@ static int list_text(const records *all, const char *commit)
     return bg_cli_flush();
 }
 
-static int do_ls(bg_cache *cache, const records *all, const bg_args *args)
+static int do_ls(bg_cache *cache, const bg_cache_records *all, const bg_args *args)
 {
     (void)cache;
     bg_error err = {0};
@@ -205,7 +140,7 @@ static int do_ls(bg_cache *cache, const records *all, const bg_args *args)
 /* ---- choosing ---- */
 
 /* Does a word of the command line (a key's beginning, at least 4 digits, or a node) mean this entry? */
-static bool chosen(const record *one, const char *word)
+static bool chosen(const bg_cache_record *one, const char *word)
 {
     char key[65];
     if (one->status != BG_OK)
@@ -215,7 +150,7 @@ static bool chosen(const record *one, const char *word)
     return (n >= 4 && n <= 64 && strncasecmp(key, word, n) == 0) || bg_str_is(one->entry.node, word);
 }
 
-static bool any_chosen(const record *one, const bg_args *args)
+static bool any_chosen(const bg_cache_record *one, const bg_args *args)
 {
     for (size_t i = 1; i < args->n_rest; i++) {
         if (chosen(one, args->rest[i]))
@@ -225,7 +160,7 @@ static bool any_chosen(const record *one, const bg_args *args)
 }
 
 /* 0, or 2 with a message if a word of the command line means no entry. */
-static int check_words(const records *all, const bg_args *args)
+static int check_words(const bg_cache_records *all, const bg_args *args)
 {
     for (size_t w = 1; w < args->n_rest; w++) {
         bool found = false;
@@ -264,7 +199,7 @@ static void show_place(void *self, const bg_cache_member *member, const bg_cache
                (unsigned long long)place->length, (unsigned long long)place->capacity, BG_FMT(place->token));
 }
 
-static int show_entry(bg_cache *cache, const record *one, bool places)
+static int show_entry(bg_cache *cache, const bg_cache_record *one, bool places)
 {
     const bg_cache_entry *e = &one->entry;
     char hex[65], size[16], small[16], made[32];
@@ -294,7 +229,7 @@ static int show_entry(bg_cache *cache, const record *one, bool places)
     return bg_cli_flush();
 }
 
-static int do_show(bg_cache *cache, const records *all, const bg_args *args)
+static int do_show(bg_cache *cache, const bg_cache_records *all, const bg_args *args)
 {
     if (args->n_rest < 2)
         return bg_cli_usage("cache", "say which entry: bgc cache show KEY");
@@ -313,7 +248,7 @@ static int do_show(bg_cache *cache, const records *all, const bg_args *args)
 
 /* ---- verify ---- */
 
-static bool verify_one(bg_cache *cache, const record *one)
+static bool verify_one(bg_cache *cache, const bg_cache_record *one)
 {
     bg_error err = {0};
     if (one->status != BG_OK) {
@@ -335,7 +270,7 @@ static bool verify_one(bg_cache *cache, const record *one)
     return false;
 }
 
-static int do_verify(bg_cache *cache, const records *all, const bg_args *args)
+static int do_verify(bg_cache *cache, const bg_cache_records *all, const bg_args *args)
 {
     bool every = bg_args_flag(args, "all");
     if (!every && args->n_rest < 2)
@@ -347,7 +282,7 @@ static int do_verify(bg_cache *cache, const records *all, const bg_args *args)
         return code;
     size_t n_good = 0, n_bad = 0;
     for (size_t i = 0; i < all->records.n; i++) {
-        const record *one = &all->records.at[i];
+        const bg_cache_record *one = &all->records.at[i];
         if (!every && !any_chosen(one, args))
             continue;
         if (verify_one(cache, one))
@@ -363,10 +298,10 @@ static int do_verify(bg_cache *cache, const records *all, const bg_args *args)
 /* ---- clear ---- */
 
 /* Is the artifact of `gone` also that of an entry that stays? */
-static bool is_shared(const records *all, const bg_args *args, const bg_digest *artifact)
+static bool is_shared(const bg_cache_records *all, const bg_args *args, const bg_digest *artifact)
 {
     for (size_t i = 0; i < all->records.n; i++) {
-        const record *one = &all->records.at[i];
+        const bg_cache_record *one = &all->records.at[i];
         if (one->status == BG_OK && args->n_rest > 1 && !any_chosen(one, args) && bg_digest_eq(&one->entry.artifact, artifact))
             return true;
     }
@@ -380,7 +315,7 @@ static bg_status remove_file(const char *path, bg_error *err)
     return bg_error_os(err, errno, "can't remove %s", path);
 }
 
-static bg_status remove_entry(const char *dir, const records *all, const bg_args *args, const record *one, bg_error *err)
+static bg_status remove_entry(const char *dir, const bg_cache_records *all, const bg_args *args, const bg_cache_record *one, bg_error *err)
 {
     /* the record first: nobody is to find one whose artifact has gone */
     BG_TRY(remove_file(one->file, err));
@@ -392,7 +327,22 @@ static bg_status remove_entry(const char *dir, const records *all, const bg_args
     return n > 0 && (size_t)n < sizeof path ? remove_file(path, err) : BG_OK;
 }
 
-static int do_clear(const char *dir, const records *all, const bg_args *args)
+/* What was set aside is of no use to anyone who empties the cache. */
+static void sweep_bad(const char *dir)
+{
+    char path[4096];
+    int n = snprintf(path, sizeof path, "%s/v1/bad", dir);
+    DIR *bad = n > 0 && (size_t)n < sizeof path ? opendir(path) : NULL;
+    if (bad == NULL)
+        return;
+    for (struct dirent *entry; (entry = readdir(bad)) != NULL;) {
+        if (entry->d_name[0] != '.')
+            unlinkat(dirfd(bad), entry->d_name, 0);
+    }
+    closedir(bad);
+}
+
+static int do_clear(const char *dir, const bg_cache_records *all, const bg_args *args)
 {
     int code = check_words(all, args);
     if (code != 0)
@@ -400,7 +350,7 @@ static int do_clear(const char *dir, const records *all, const bg_args *args)
     size_t n = 0;
     uint64_t packed = 0;
     for (size_t i = 0; i < all->records.n; i++) {
-        const record *one = &all->records.at[i];
+        const bg_cache_record *one = &all->records.at[i];
         bg_error err = {0};
         if (args->n_rest > 1 && !any_chosen(one, args))
             continue;
@@ -410,6 +360,8 @@ static int do_clear(const char *dir, const records *all, const bg_args *args)
         packed += one->status == BG_OK ? one->entry.packed_bytes : 0;
         n++;
     }
+    if (args->n_rest == 1)
+        sweep_bad(dir);
     char size[16];
     printf("%zu entr%s removed, %s packed\n", n, n == 1 ? "y" : "ies", human_size(packed, size));
     return bg_cli_flush();
@@ -431,7 +383,7 @@ static int unknown_word(const char *word)
     return bg_cli_usage("cache", "unknown `%.80s`", word);
 }
 
-static int dispatch(const char *what, const char *dir, bg_cache *cache, const records *all, const bg_args *args)
+static int dispatch(const char *what, const char *dir, bg_cache *cache, const bg_cache_records *all, const bg_args *args)
 {
     if (strcmp(what, "ls") == 0)
         return do_ls(cache, all, args);
@@ -445,13 +397,13 @@ static int dispatch(const char *what, const char *dir, bg_cache *cache, const re
 static int with_cache(const char *what, const char *dir, const bg_args *args)
 {
     bg_cache *cache = NULL;
-    records all = {0};
+    bg_cache_records all = {0};
     bg_error err = {0};
     bg_status status = bg_cache_open(&cache, dir, &err);
     if (status == BG_OK)
-        status = records_read(&all, cache, &err);
+        status = bg_cache_records_read(&all, cache, &err);
     int code = status == BG_OK ? dispatch(what, dir, cache, &all, args) : bg_cli_fail(status, &err);
-    records_clear(&all);
+    bg_cache_records_clear(&all);
     if (cache != NULL)
         bg_cache_close(cache);
     return code;

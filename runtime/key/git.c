@@ -164,6 +164,15 @@ static bool rules_hold(const bg_manifest *old)
     return true;
 }
 
+/* Did something that a listing showed depend on the index? Directories that are not listed again don't show it again. */
+static bool index_mattered(const bg_manifest *old, const bg_git_context *c)
+{
+    for (uint32_t i = 0; i < old->root; i++)
+        if (bg_str_is(old->nodes[i].name, c->index_path.data))
+            return (old->nodes[i].e.flags & BG_ENTRY_WEAK) == 0;
+    return true;
+}
+
 static bg_status digest_of(const bg_walk_child *root, const bg_buf *absent, bg_digest *out, bg_error *err)
 {
     bg_buf buf = {0};
@@ -224,6 +233,8 @@ static bg_status attempt(target *t, bg_git_context *c, const bg_manifest *old, b
     bg_status status = bg_git_policy_init(&policy, c, t->prefix, S_ISDIR(t->stamp.mode), &walk, err);
     policy.nested = key_nested;
     policy.nested_self = t->keyer;
+    if (old != NULL && !walk.relist && index_mattered(old, c))
+        policy.saw_ignored = true;
     if (status == BG_OK)
         status = bg_walk_run(&walk, err);
     if (status == BG_OK)

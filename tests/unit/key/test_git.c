@@ -14,9 +14,17 @@
 
 #include "key/key.h"
 
+/* Debian's libgit2 leaks a regular expression's match data each time a repository is opened. */
+__attribute__((visibility("default"))) const char *__lsan_default_suppressions(void);
+const char *__lsan_default_suppressions(void)
+{
+    return "leak:libpcre2";
+}
+
 static char dir[64]; /* scratch; repositories lie below it */
 static bg_state *state;
 static char last_error[1000];
+static char trail[4000]; /* the steps that led here */
 
 static int run(const char *fmt, va_list ap)
 {
@@ -112,7 +120,7 @@ static bg_digest key(const char *repo, const char *rel)
         char cmd[200];
         snprintf(cmd, sizeof cmd, "cd %s/%s && git status -s >&2", dir, repo);
         (void)!system(cmd);
-        fail_msg("%s %s: the key with remembered stamps differs from the one without", repo, rel);
+        fail_msg("%s %s: the key with remembered stamps differs from the one without; steps%s", repo, rel, trail);
     }
     return a;
 }
@@ -210,8 +218,8 @@ static const char *const steps[] = {
     "git add -N src/new$N",
     "git update-index --index-version $((2 + N % 3))",
     "echo $R >other/o$N",
-    "git branch -f side; git checkout -q side; echo s$R >src/f1; git commit -qam s; git checkout -q main; echo m$R >src/f1; git commit "
-    "-qam m; git merge -q side",
+    "git branch -f side; git checkout -q side; echo s$R >src/f1; git commit -qam s; git checkout -q main",
+    "git checkout -q main; echo m$R >src/f1; git commit -qam m; git merge -q side",
     "git merge --abort",
     "git gc -q",
     "touch -d @1000000000 src/f$N",
@@ -228,9 +236,10 @@ static void test_random_states(void **unused)
 {
     (void)unused;
     const char *count = getenv("BGC_TEST_ROUNDS");
-    int rounds = count == NULL ? 6 : atoi(count);
+    int rounds = count == NULL ? 3 : atoi(count);
     for (int r = 0; r < rounds; r++) {
-        char trail[4000] = "", *end = trail;
+        char *end = trail;
+        *end = '\0';
         seed = (unsigned)r + 1;
         sh("rm -rf r");
         make_repo("r");
