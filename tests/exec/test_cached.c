@@ -88,7 +88,7 @@ static void spoil(const char *dir)
             spoil(path);
             continue;
         }
-        FILE *f = fopen(path, "w");
+        FILE *f = fopen(path, "r+");
         assert_non_null(f);
         fputs("junk", f);
         fclose(f);

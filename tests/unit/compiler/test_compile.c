@@ -112,7 +112,7 @@ static const compile_case cases[] = {
     {"param without a value", B "param n : int\n" S "cpus = n }", {414}},
     {"node as a word", B S "}\nstage t { run = [\"cat\", s] }", {417}},
     {"duration as a word", B "stage t { run = [\"sleep\", 2s] }", {417}},
-    {"source as a word", B "source v { dir = \"v\" }\nstage t { run = [\"ls\", v] }", {417}},
+    {"source as a word", B "source v { dir = \"v\" }\nstage t { run = [\"ls\", v, \"{v}\"] }", {0}},
     {"out outside of a node", B "let a = out.x\n" S "in = [a] }", {418}},
     {"self outside of a node", B "let a = self.name\nstage s { run = [a] }", {418}},
     {"type of a param", B "param p : path\nstage s { run = [p] }", {419}},
