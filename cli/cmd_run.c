@@ -1,4 +1,5 @@
 /* bgc run: the main job. */
+#include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -56,18 +57,23 @@ static bg_status open_sinks(sinks *all, const bg_args *args, bg_error *err)
     return BG_OK;
 }
 
-/* A report that could not be written makes a run that went well end with 3. */
+/* A report that could not be written makes a run that went well end with 3. Two sinks write to standard output: what went wrong
+ * there is said once, and not at all where the reader has gone away. */
 static int close_sinks(sinks *all, int code)
 {
+    char told[sizeof(bg_error)] = "";
     for (size_t i = 0; i < all->n; i++) {
         bg_error err = {0};
         bg_status status = all->at[i]->close(all->at[i], &err);
         if (status == BG_OK)
             continue;
-        int told = bg_cli_fail(status, &err);
-        code = code == 0 ? told : code;
+        if (err.os_error != EPIPE && strcmp(told, err.text) != 0)
+            bg_cli_fail(status, &err);
+        memcpy(told, err.text, sizeof err.text);
+        code = code == 0 ? bg_cli_exit_code(status) : code;
     }
     all->n = 0;
+    clearerr(stdout);
     return code;
 }
 

@@ -186,8 +186,7 @@ bg_status bg_input_load_image(bg_input *input, const char *path, bg_error *err)
     close(fd);
     if (status == BG_E_CORRUPT || status == BG_E_VERSION || status == BG_E_LIMIT) {
         bg_error detail = *err;
-        bg_error_set(err, status, "%s is not an image that this bgc can use: %.800s (byte %llu)", path, detail.text,
-                     (unsigned long long)detail.offset);
+        bg_error_set(err, status, "%s: %.900s", path, detail.text);
     }
     return status;
 }
