@@ -31,6 +31,7 @@ static int teardown(void **state)
     return bg_fs_remove(root, NULL) != BG_OK;
 }
 
+static char *at(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 static char *at(const char *fmt, ...)
 {
     static char paths[16][4096];
