@@ -110,12 +110,14 @@ static bg_status check_program(const ctx *c, bg_depth_scratch *scratch, const bg
     const bg_graph *g = c->g;
     if (p->code != next || p->len > g->n_code - next)
         return bad(c, p, "a program lies outside the code or is not where the one before it ends");
+    if (p->len == 0)
+        return bad(c, p, "a program is empty");
     const unsigned char *code = g->code + next;
     uint32_t depth = 0;
     bg_error err = {0};
     bg_status status = bg_depth_check(scratch, code, p->len, c->n, &depth, &err);
     if (status == BG_E_CORRUPT)
-        return bad(c, p->len == 0 ? (const void *)p : code + err.offset, err.text);
+        return bad(c, code + err.offset, err.text);
     if (status != BG_OK)
         return bg_error_set(c->err, status, "%s", err.text);
     return depth == p->max_stack ? BG_OK : bad(c, &p->max_stack, "a program needs another stack than it says");
