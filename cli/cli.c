@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pwd.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -174,6 +175,11 @@ bg_status bg_cli_cache_dir(const bg_args *args, bg_arena *arena, const char **ou
         below = "/bgraph";
     if (dir == NULL && (dir = bg_cli_env("HOME")) != NULL)
         below = "/.cache/bgraph";
+    const struct passwd *user = dir == NULL ? getpwuid(getuid()) : NULL; /* an empty environment, as in some containers */
+    if (user != NULL && user->pw_dir != NULL && user->pw_dir[0] == '/') {
+        dir = user->pw_dir;
+        below = "/.cache/bgraph";
+    }
     *out = NULL;
     if (dir == NULL)
         return BG_OK;

@@ -34,7 +34,7 @@ static bg_status fill_cache(bg_input *input, const bg_args *args, bg_run_options
         return BG_OK;
     BG_TRY(bg_cli_cache_dir(args, &input->arena, &out->cache_dir, err));
     if (out->cache_dir == NULL)
-        bg_cli_warn("running without a cache: neither --cache, BGRAPH_CACHE, XDG_CACHE_HOME nor HOME says where it is");
+        bg_cli_warn("running without a cache: neither --cache, BGRAPH_CACHE, XDG_CACHE_HOME, HOME nor the user database says where it is");
     return BG_OK;
 }
 
