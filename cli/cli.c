@@ -56,10 +56,11 @@ void bg_cli_warn(const char *fmt, ...)
 
 int bg_cli_flush(void)
 {
+    errno = 0;
     if (fflush(stdout) == 0 && !ferror(stdout))
         return 0;
     bg_error err = {0};
-    bg_status status = bg_error_os(&err, errno, "can't write to standard output");
+    bg_status status = bg_error_os(&err, errno != 0 ? errno : EIO, "can't write to standard output");
     if (err.os_error != EPIPE)
         return bg_cli_fail(status, &err);
     return 3; /* whoever read has gone; nobody is there to be told */
