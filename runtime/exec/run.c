@@ -177,8 +177,11 @@ bg_status bg_run(const bg_graph *graph, const bg_run_options *options, bg_run_re
     bg_error why = {0};
     *result = (bg_run_result){.exit_code = 3};
     bg_host *host = bg_host_posix_new(worker_count(options->jobs), &why);
+    bg_run_options limited = *options;
+    if (limited.jobs > 1 && (unsigned)limited.jobs > bg_host_posix_max_procs())
+        limited.jobs = (int)bg_host_posix_max_procs(); /* else processes fail for want of pipes */
     if (host != NULL)
-        return bg_exec_run(graph, options, host, result, err);
+        return bg_exec_run(graph, &limited, host, result, err);
     if (err != NULL)
         *err = why;
     return why.status;

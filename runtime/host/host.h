@@ -69,5 +69,7 @@ struct bg_host {
 /** The real one. Takes over SIGINT, SIGTERM and SIGHUP until it is freed; one at a time in a process.
  *  n_workers is at least 1. NULL with err on failure. */
 bg_host *bg_host_posix_new(unsigned n_workers, bg_error *err);
+/** How many processes can be watched at once with the files that this process may open; at least 1. */
+unsigned bg_host_posix_max_procs(void);
 
 #endif

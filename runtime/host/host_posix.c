@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { READ_SIZE = 65536, LOW_FDS = 10, LINGER_MS = 500 };
+enum { READ_SIZE = 65536, LOW_FDS = 10, LINGER_MS = 500, FDS_A_PROC = 5, FDS_KEPT = 64 };
 
 typedef struct proc proc;
 typedef struct {
@@ -604,6 +604,15 @@ static bg_status set_up(posix_host *h, bg_error *err)
         return bg_error_os(err, errno, "cannot make an eventfd");
     BG_TRY(watch(h, &h->job_source, err));
     return take_signals(h, err);
+}
+
+/* A process takes its pipes, a pidfd and a log. */
+unsigned bg_host_posix_max_procs(void)
+{
+    struct rlimit room;
+    if (getrlimit(RLIMIT_NOFILE, &room) != 0 || room.rlim_cur > UINT_MAX)
+        return UINT_MAX;
+    return room.rlim_cur < FDS_KEPT + FDS_A_PROC ? 1 : (unsigned)(room.rlim_cur - FDS_KEPT) / FDS_A_PROC;
 }
 
 bg_host *bg_host_posix_new(unsigned n_workers, bg_error *err)

@@ -1,4 +1,5 @@
-/* Digests of plain files and directories: SHA-256 of a file's bytes, of a link's text, of a directory's sorted entries. */
+/* Digests of plain files and directories: SHA-256 of a file's bytes, of a link's text (and of the file
+ * behind it, where that is not in the tree), of a directory's sorted entries. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -14,7 +15,10 @@ enum { READ_BYTES = 1 << 17, ATTEMPTS_MAX = 4 };
 
 typedef struct {
     bg_walk_policy base;
-    char *room; /* READ_BYTES, made on first use */
+    bg_keyer *keyer;
+    const char *root;
+    bg_buf real_root; /* made on first use */
+    char *room;       /* READ_BYTES, made on first use */
 } tree_policy;
 
 /* What belongs to git or to bgc itself is no content. */
@@ -57,13 +61,40 @@ static bg_status file(bg_walk_policy *self, const bg_walk_place *place, int fd, 
     return BG_OK;
 }
 
-static bg_status link_text(bg_walk_policy *self, bg_str text, uint8_t id[32], bg_error *err)
+static bool is_below(bg_str path, bg_str dir)
 {
-    (void)self;
+    return bg_str_starts(path, dir) && (path.len == dir.len || dir.len == 1 || path.ptr[dir.len] == '/');
+}
+
+/* The file behind a link that leads out of the tree. Below it everything is walked anyway; a directory outside is not walked, since it
+ * may be all of the disk. */
+static bg_status add_behind(tree_policy *p, const char *real, bg_digest *io, bg_error *err)
+{
+    struct stat st;
+    bg_digest both[2] = {*io};
+    if (stat(real, &st) != 0 || !S_ISREG(st.st_mode))
+        return BG_OK;
+    BG_TRY(bg_tree_digest(p->keyer, real, &both[1], err));
+    return bg_sha256_of(both, sizeof both, io, err);
+}
+
+static bg_status link_id(bg_walk_policy *self, const bg_walk_place *place, bg_str text, uint8_t id[32], bool *unsure,
+                         bg_error *err)
+{
+    tree_policy *p = (tree_policy *)(void *)self;
     bg_digest d;
+    bg_buf real = {0};
     BG_TRY(bg_sha256_of(text.ptr, text.len, &d, err));
+    if (p->real_root.len == 0)
+        BG_TRY(bg_real_path(&p->real_root, p->root, err));
+    bg_status status = BG_OK;
+    bool leads_somewhere = bg_real_path(&real, place->abs, NULL) == BG_OK;
+    *unsure = !leads_somewhere || !is_below(bg_buf_view(&real), bg_buf_view(&p->real_root));
+    if (leads_somewhere && *unsure)
+        status = add_behind(p, real.data, &d, err);
+    bg_buf_clear(&real);
     memcpy(id, d.b, sizeof d.b);
-    return BG_OK;
+    return status;
 }
 
 static void put_child(bg_buf *buf, const bg_walk_child *c)
@@ -102,10 +133,12 @@ static bg_status root_digest(const bg_walk_child *root, bg_digest *out, bg_error
     return status;
 }
 
-static bg_status walk_tree(const char *abs_path, const bg_manifest *old, bg_buf *manifest, bg_digest *out, bg_error *err)
+static bg_status walk_tree(bg_keyer *keyer, const char *abs_path, const bg_manifest *old, bg_buf *manifest, bg_digest *out, bg_error *err)
 {
     tree_policy policy = {
-        .base = {.wants = wants, .file = file, .link = link_text, .fold = fold},
+        .base = {.wants = wants, .file = file, .link = link_id, .fold = fold},
+        .keyer = keyer,
+        .root = abs_path,
     };
     bg_walk walk = {.policy = &policy.base, .root = abs_path, .old = old, .manifest = manifest};
     bg_status status = BG_E_CHANGED;
@@ -113,6 +146,7 @@ static bg_status walk_tree(const char *abs_path, const bg_manifest *old, bg_buf 
         bg_manifest_begin(manifest);
         status = bg_walk_run(&walk, err);
     }
+    bg_buf_clear(&policy.real_root);
     free(policy.room);
     BG_TRY(status);
     if (walk.root_is_empty)
@@ -132,7 +166,7 @@ static bg_status digest_at(bg_keyer *keyer, const char *abs_path, bg_digest *out
     if (status != BG_OK)
         goto out;
     bool has_old = copy.len != 0 && bg_manifest_load(&old, bg_buf_view(&copy));
-    status = walk_tree(abs_path, has_old ? &old : NULL, &manifest, out, err);
+    status = walk_tree(keyer, abs_path, has_old ? &old : NULL, &manifest, out, err);
     if (status == BG_OK) {
         bg_manifest_finish(&manifest, out);
         status = bg_keyer_remember(keyer, bg_buf_view(&name), &manifest, err);

@@ -118,7 +118,7 @@ static bg_status read_file(walker *k, const bg_walk_place *place, uint8_t id[32]
     return status;
 }
 
-static bg_status read_link(walker *k, const bg_walk_place *place, uint8_t id[32], bg_error *err)
+static bg_status read_link(walker *k, const bg_walk_place *place, uint8_t id[32], bool *unsure, bg_error *err)
 {
     size_t room = place->stamp.size_bytes + 1;
     if (place->stamp.size_bytes == 0 || place->stamp.size_bytes > 65536)
@@ -135,7 +135,7 @@ static bg_status read_link(walker *k, const bg_walk_place *place, uint8_t id[32]
     else if ((size_t)n == room)
         status = changed(err, place->abs);
     else
-        status = k->w->policy->link(k->w->policy, (bg_str){text, (size_t)n}, id, err);
+        status = k->w->policy->link(k->w->policy, place, (bg_str){text, (size_t)n}, id, unsure, err);
     free(text);
     return status;
 }
@@ -153,7 +153,13 @@ static bg_status leaf_id(walker *k, const bg_walk_place *place, const bg_manifes
     int64_t now_ns = bg_stamp_now_ns();
     if (bg_stamp_is_racy(&place->stamp, now_ns))
         e->flags |= BG_ENTRY_RACY;
-    return e->kind == BG_ENTRY_LINK ? read_link(k, place, e->id, err) : read_file(k, place, e->id, err);
+    if (e->kind != BG_ENTRY_LINK)
+        return read_file(k, place, e->id, err);
+    bool unsure = false;
+    BG_TRY(read_link(k, place, e->id, &unsure, err));
+    if (unsure)
+        e->flags |= BG_ENTRY_RACY;
+    return BG_OK;
 }
 
 static bg_status walk_one(walker *k, bg_str name, const bg_stamp *stamp, uint32_t depth, uint32_t old, bg_walk_child *out,

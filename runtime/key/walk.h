@@ -36,7 +36,9 @@ struct bg_walk_policy {
     bool (*known)(bg_walk_policy *self, const bg_walk_place *place, uint8_t id[32]);
     /** Id of a file's content. `fd` is at its start; BG_E_CHANGED if it ends early or late. */
     bg_status (*file)(bg_walk_policy *self, const bg_walk_place *place, int fd, uint8_t id[32], bg_error *err);
-    bg_status (*link)(bg_walk_policy *self, bg_str text, uint8_t id[32], bg_error *err);
+    /** *unsure: the id hangs on more than the link's stamp, so that it is asked for again at every walk. */
+    bg_status (*link)(bg_walk_policy *self, const bg_walk_place *place, bg_str text, uint8_t id[32], bool *unsure,
+                      bg_error *err);
     /** After an entry's id is known: last word on the executable bit and git_mode. May be NULL. */
     void (*mode)(bg_walk_policy *self, const bg_walk_place *place, bg_walk_child *child);
     /** May be NULL. Children that are not on the disk: call `add` for each. */
