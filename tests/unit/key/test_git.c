@@ -26,6 +26,7 @@ static bg_state *state;
 static char last_error[1000];
 static char trail[4000]; /* the steps that led here */
 
+static int run(const char *fmt, va_list ap) __attribute__((format(printf, 1, 0)));
 static int run(const char *fmt, va_list ap)
 {
     char body[3000], cmd[3500];
@@ -34,6 +35,7 @@ static int run(const char *fmt, va_list ap)
     return system(cmd);
 }
 
+static void sh(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 static void sh(const char *fmt, ...)
 {
     va_list ap;
@@ -48,6 +50,7 @@ static void sh(const char *fmt, ...)
     }
 }
 
+static void try_sh(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 static void try_sh(const char *fmt, ...)
 {
     va_list ap;

@@ -16,6 +16,7 @@ static bg_state *state;
 static bg_arena arena;
 static bg_error last_error;
 
+static void sh(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 static void sh(const char *fmt, ...)
 {
     char body[1500], cmd[1700];

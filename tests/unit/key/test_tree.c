@@ -21,6 +21,7 @@ static char dir[64];
 static bg_state *state;
 static bg_keyer *keyer;
 
+static void sh(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 static void sh(const char *fmt, ...)
 {
     char body[1500], cmd[1700];

@@ -123,14 +123,14 @@ static void test_grows_past_the_map(void **unused)
         if (big == NULL)
             _exit(2);
         for (int i = 0; i < 4; i++) {
-            char key[8];
+            char key[16];
             snprintf(key, sizeof key, "k%d", i);
             memset(big, 'a' + i, n);
             if (bg_state_put(s, BG_STATE_NODE, bg_str_of(key), (bg_str){big, n}, &err) != BG_OK)
                 _exit(3);
         }
         for (int i = 0; i < 4; i++) {
-            char key[8];
+            char key[16];
             bg_str v;
             snprintf(key, sizeof key, "k%d", i);
             if (bg_state_get(s, BG_STATE_NODE, bg_str_of(key), &v) != BG_OK || v.len != n || v.ptr[n - 1] != 'a' + i)
