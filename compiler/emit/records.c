@@ -19,6 +19,8 @@ uint32_t bg_emit_tool(bg_emit *e, bg_tool *tool)
         rec.n_version = tool->version.n;
         rec.root = bg_image_words(e->w, tool->root.at, tool->root.n);
         rec.n_root = tool->root.n;
+        rec.places = bg_image_words(e->w, tool->places.at, tool->places.n);
+        rec.n_places = tool->places.n;
         rec.span = tool->declared ? bg_emit_span(e, tool->span) : 0;
         tool->id = bg_image_add(e->w, BG_SEC_TOOL, &rec);
     }

@@ -46,10 +46,10 @@ static void read_keys(bg_sema *s, const bg_ast *ast, const char *owner, const bg
 
 bg_tool *bg_decl_tool(bg_sema *s, bg_bind *bind)
 {
-    static const bg_str keys[] = {{"program", 7}, {"version", 7}, {"root", 4}, {"bin", 3}};
-    const bg_ast *v[4] = {NULL, NULL, NULL, NULL};
+    static const bg_str keys[] = {{"program", 7}, {"version", 7}, {"root", 4}, {"bin", 3}, {"places", 6}};
+    const bg_ast *v[5] = {NULL, NULL, NULL, NULL, NULL};
     bg_tool *tool = BG_NEW(s, bg_tool);
-    read_keys(s, bind->ast, "a tool", keys, 4, v);
+    read_keys(s, bind->ast, "a tool", keys, 5, v);
     tool->span = bind->ast->span;
     tool->name = bind->name;
     tool->declared = true;
@@ -62,6 +62,8 @@ bg_tool *bg_decl_tool(bg_sema *s, bg_bind *bind)
         strs(s, bind->scope, v[2], "`root`", &tool->root.at, &tool->root.n);
     if (v[3] != NULL)
         tool->bin = known_str(s, bind->scope, v[3], "`bin`");
+    if (v[4] != NULL)
+        strs(s, bind->scope, v[4], "`places`", &tool->places.at, &tool->places.n);
     return tool;
 }
 

@@ -147,7 +147,7 @@ typedef struct {
 typedef struct {
     bg_span span;
     bg_str name, program, bin;
-    BG_LIST(bg_str) version, root;
+    BG_LIST(bg_str) version, root, places;
     bool declared;
     uint32_t id;
 } bg_tool;

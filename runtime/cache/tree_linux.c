@@ -37,6 +37,7 @@ void bg_tree_clear(bg_tree *tree)
 bool bg_link_stays(bg_str path, bg_str target)
 {
     long depth = 0;
+    bool went_down = false;
     for (size_t i = 0; i < path.len; i++)
         depth += path.ptr[i] == '/';
     if (target.len == 0 || target.ptr[0] == '/')
@@ -45,9 +46,11 @@ bool bg_link_stays(bg_str path, bg_str target)
         const char *slash = i < target.len ? memchr(target.ptr + i, '/', target.len - i) : NULL;
         size_t n = slash == NULL ? target.len - i : (size_t)(slash - (target.ptr + i));
         if (n == 2 && target.ptr[i] == '.' && target.ptr[i + 1] == '.') {
-            if (--depth < 0)
+            /* What was gone into may be a link itself, so that its `..` is anywhere. */
+            if (went_down || --depth < 0)
                 return false;
         } else if (n != 0 && !(n == 1 && target.ptr[i] == '.')) {
+            went_down = true;
             depth++;
         }
         i += n + 1;
@@ -338,11 +341,22 @@ static bg_status read_member(walker *w, bg_member *m, bg_hits *hits)
     return status;
 }
 
-/* An output's digest: names below it and their digests. */
+/* Does a link lead out of its output? Whoever reads through it reads what no digest here covers. */
+static bool leads_out(const bg_member *m, const bg_cache_output *o)
+{
+    if (!S_ISLNK(m->mode))
+        return false;
+    if (m->path.len <= o->path.len)
+        return true;
+    return !bg_link_stays((bg_str){m->path.ptr + o->path.len + 1, m->path.len - o->path.len - 1}, m->link);
+}
+
+/* An output's digest: names below it and their digests; the salt, if there are links that lead out of it. */
 static bg_status digest_output(const bg_tree *t, bg_cache_output *o, uint32_t index, bg_error *err)
 {
     bg_sha256 sha;
     BG_TRY(bg_sha256_init(&sha, err));
+    bool salted = false;
     put_str(&sha, BG_STR("bgc output 1"));
     for (size_t i = 0; i < t->members.n; i++) {
         const bg_member *m = &t->members.at[i];
@@ -350,7 +364,10 @@ static bg_status digest_output(const bg_tree *t, bg_cache_output *o, uint32_t in
             continue;
         put_str(&sha, (bg_str){m->path.ptr + o->path.len, m->path.len - o->path.len});
         bg_sha256_update(&sha, m->digest.b, sizeof m->digest.b);
+        salted = salted || leads_out(m, o);
     }
+    if (salted)
+        bg_sha256_update(&sha, o->salt.b, sizeof o->salt.b);
     o->digest = bg_sha256_final(&sha);
     return BG_OK;
 }

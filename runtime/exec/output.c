@@ -3,7 +3,7 @@
 
 #include "exec/exec.h"
 
-enum { LINE_MAX_BYTES = 65536 };
+enum { LINE_MAX_BYTES = 65536, MESSAGE_MAX_BYTES = 16 << 20 };
 
 static void show(bg_exec *x, bg_exec_node *n, bg_str bytes)
 {
@@ -79,14 +79,20 @@ static void take_plain(bg_exec *x, bg_exec_node *n, bg_buf *rest)
     rest->len -= whole;
 }
 
-static void take_lines(bg_exec *x, bg_exec_node *n, bg_stream stream, bg_buf *rest)
+/* `seen` bytes of `rest` are known to hold no newline. What is longer than any message is no message: it is taken in pieces. */
+static void take_lines(bg_exec *x, bg_exec_node *n, bg_stream stream, bg_buf *rest, size_t seen)
 {
-    size_t begin = 0;
-    for (size_t i = 0; i < rest->len; i++) {
+    size_t begin = 0, limit = stream == BG_STREAM_ERR ? MESSAGE_MAX_BYTES : LINE_MAX_BYTES;
+    for (size_t i = seen; i < rest->len; i++) {
         if (rest->data[i] != '\n')
             continue;
         take_line(x, n, stream, (bg_str){rest->data + begin, i - begin});
         begin = i + 1;
+    }
+    if (rest->len - begin >= limit) {
+        if (stream == BG_STREAM_ERR)
+            show(x, n, (bg_str){rest->data + begin, rest->len - begin});
+        begin = rest->len;
     }
     if (begin == 0)
         return;
@@ -97,13 +103,14 @@ static void take_lines(bg_exec *x, bg_exec_node *n, bg_stream stream, bg_buf *re
 void bg_exec_output(bg_exec *x, bg_exec_node *n, bg_stream stream, const char *bytes, size_t len)
 {
     bg_buf *rest = &n->line[stream];
+    size_t seen = rest->len;
     bg_buf_put(rest, bytes, len);
     if (rest->failed)
         bg_buf_clear(rest);
     else if (stream == BG_STREAM_OUT)
         take_plain(x, n, rest);
     else
-        take_lines(x, n, stream, rest);
+        take_lines(x, n, stream, rest, seen);
 }
 
 void bg_exec_flush_output(bg_exec *x, bg_exec_node *n)

@@ -1,5 +1,7 @@
 /* The values of a node: its programs run by the machine, once with tokens for the plan (where inputs, consumed products and tools
  * are noticed), once with absolute paths when it starts. */
+#include <pwd.h>
+#include <unistd.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -116,6 +118,30 @@ static bg_status source_input(context *c, uint32_t source, bg_str rel, bg_error 
                         BG_FMT(bg_graph_str(c->x->graph, s->name)));
 }
 
+/* The caller's PATH, then the tool's own places. */
+static bg_status search_path(bg_exec *x, const bg_img_tools *t, bg_str *out, bg_error *err)
+{
+    *out = x->path_env;
+    if (t->n_places == 0)
+        return BG_OK;
+    bool found = false;
+    bg_str home = bg_exec_getenv(x, BG_STR("HOME"), &found);
+    const struct passwd *user = found && home.len != 0 ? NULL : getpwuid(getuid());
+    if (user != NULL)
+        home = bg_str_of(user->pw_dir);
+    for (uint32_t i = 0; i < t->n_places; i++) {
+        bg_str place = bg_graph_str(x->graph, x->graph->words[t->places + i].str);
+        bool below_home = bg_str_is(place, "~") || bg_str_starts(place, BG_STR("~/"));
+        const char *joined = below_home ? bg_arena_printf(&x->arena, "%.*s:%.*s%.*s", BG_FMT(*out), BG_FMT(home),
+                                                          (int)(place.len - 1), place.ptr + 1)
+                                        : bg_arena_printf(&x->arena, "%.*s:%.*s", BG_FMT(*out), BG_FMT(place));
+        if (joined == NULL)
+            return out_of_memory(err);
+        *out = bg_str_of(joined);
+    }
+    return BG_OK;
+}
+
 /* Look it up and identify it: once a run, however many nodes use it. */
 static bg_status identify(bg_exec *x, bg_exec_tool *tool, bg_error *err)
 {
@@ -134,8 +160,10 @@ static bg_status identify(bg_exec *x, bg_exec_tool *tool, bg_error *err)
         words[i] = bg_graph_str(x->graph, x->graph->words[t->version + i].str);
     for (uint32_t i = 0; i < t->n_root; i++)
         words[t->n_version + i] = bg_graph_str(x->graph, x->graph->words[t->root + i].str);
+    bg_str path = {0};
+    BG_TRY(search_path(x, t, &path, err));
     BG_TRY(bg_key_tool(x->keyer, tool->name, words, t->n_version, words + t->n_version, t->n_root,
-                       bg_graph_str(x->graph, t->bin), x->path_env, &x->arena, &tool->identity, err));
+                       bg_graph_str(x->graph, t->bin), path, &x->arena, &tool->identity, err));
     return BG_VEC_PUSH(&x->tools, *tool) ? BG_OK : out_of_memory(err);
 }
 

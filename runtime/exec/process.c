@@ -279,6 +279,8 @@ void bg_exec_start(bg_exec *x, bg_exec_node *n)
         world_failed(x, n, &why);
         return;
     }
+    for (size_t i = 0; i < n->n_outputs; i++)
+        n->outputs[i].salt = n->key;
     n->began_ns = 0;
     n->announced = n->is_doomed = false;
     n->fail_reason = (bg_str){0};

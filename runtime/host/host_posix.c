@@ -35,6 +35,7 @@ struct proc {
     void *tag;
     source streams[BG_STREAM_COUNT], pidfd;
     bool ended;
+    bool is_zombie; /* ended and not yet reaped */
     uint64_t ended_ns;
     int exit_code;
     struct rusage usage;
@@ -218,8 +219,21 @@ static bg_status start(posix_host *h, const bg_host_command *c, const int *child
     return status;
 }
 
+/* What a command leaves in its group could write to outputs that have been hashed: it ends with the command, and is killed before
+ * the command is reaped, while the group's number can't belong to somebody else. */
+static void end_group(proc *p)
+{
+    if (!p->is_zombie)
+        return;
+    p->is_zombie = false;
+    kill(-p->pid, SIGKILL);
+    while (wait4(p->pid, NULL, 0, &p->usage) < 0 && errno == EINTR) {
+    }
+}
+
 static void proc_free(posix_host *h, proc *p)
 {
+    end_group(p);
     for (int i = 0; i < BG_STREAM_COUNT; i++)
         unwatch(h, &p->streams[i]);
     unwatch(h, &p->pidfd);
@@ -291,8 +305,7 @@ static void kill_group(bg_host *base, uint64_t id, int number)
 {
     posix_host *h = (posix_host *)base;
     for (proc *p = h->procs; p != NULL; p = p->next) {
-        /* Once reaped the group's number may belong to somebody else. */
-        if (p->id == id && !p->ended)
+        if (p->id == id && (!p->ended || p->is_zombie))
             kill(-p->pid, number);
     }
 }
@@ -404,6 +417,7 @@ static bool take_ended(posix_host *h, uint64_t now, bg_host_event *out)
     for (proc *p = h->procs; p != NULL; p = p->next) {
         if (!p->ended || (streams_open(p) && now < p->ended_ns + LINGER_MS * 1000000u))
             continue;
+        end_group(p);
         *out = (bg_host_event){.kind = BG_HOST_EXIT,
                                .tag = p->tag,
                                .exit_code = p->exit_code,
@@ -428,16 +442,17 @@ static uint64_t linger_deadline(const posix_host *h, uint64_t deadline)
 
 static void reap(posix_host *h, proc *p)
 {
-    int status = 0;
-    pid_t got = wait4(p->pid, &status, WNOHANG, &p->usage);
-    if (got == 0 || (got < 0 && errno == EINTR))
+    siginfo_t info = {0};
+    int rc = waitid(P_PID, (id_t)p->pid, &info, WEXITED | WNOHANG | WNOWAIT);
+    if ((rc == 0 && info.si_pid == 0) || (rc < 0 && errno == EINTR))
         return;
     p->ended = true;
+    p->is_zombie = rc == 0;
     p->ended_ns = now_ns(&h->base);
-    if (got < 0)
+    if (rc < 0)
         p->exit_code = 127;
     else
-        p->exit_code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+        p->exit_code = info.si_code == CLD_EXITED ? info.si_status : 128 + info.si_status;
     unwatch(h, &p->pidfd);
 }
 

@@ -304,12 +304,39 @@ static bg_status key_target(target *t, bg_digest *out, bg_error *err)
     return status;
 }
 
+static bg_status digest_real(target *t, const char *real, bg_digest *out, bg_error *err)
+{
+    size_t n = t->repo.top.len;
+    if (strncmp(real, t->repo.top.data, n) != 0 || real[n] != '/')
+        return bg_tree_digest(t->keyer, real, out, err);
+    return bg_git_digest(t->keyer, t->repo.top.data, bg_str_of(real + n + 1), out, err);
+}
+
+/* Whoever is given a link reads what is behind it: a path which is itself a link is both. One that leads nowhere is its text. */
+static bg_status add_behind(target *t, bg_digest *io, bg_error *err)
+{
+    bg_buf real = {0};
+    bg_digest both[2] = {*io};
+    bg_status status = bg_real_path(&real, t->abs.data, err);
+    if (status == BG_OK) {
+        status = digest_real(t, real.data, &both[1], err);
+        if (status == BG_OK)
+            status = bg_sha256_of(both, sizeof both, io, err);
+    } else if (status == BG_E_NOENT) {
+        status = BG_OK;
+    }
+    bg_buf_clear(&real);
+    return status;
+}
+
 bg_status bg_git_digest(bg_keyer *keyer, const char *abs_dir, bg_str rel, bg_digest *out, bg_error *err)
 {
     target t = {.keyer = keyer};
     bg_status status = find_target(&t, abs_dir, rel, err);
     if (status == BG_OK)
         status = key_target(&t, out, err);
+    if (status == BG_OK && S_ISLNK(t.stamp.mode))
+        status = add_behind(&t, out, err);
     target_clear(&t);
     return status;
 }

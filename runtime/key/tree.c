@@ -1,10 +1,13 @@
 /* Digests of plain files and directories: SHA-256 of a file's bytes, of a link's text, of a directory's sorted entries. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "key/keyer.h"
+#include "key/real.h"
 #include "key/walk.h"
 
 enum { READ_BYTES = 1 << 17, ATTEMPTS_MAX = 4 };
@@ -117,7 +120,7 @@ static bg_status walk_tree(const char *abs_path, const bg_manifest *old, bg_buf 
     return root_digest(&walk.root_child, out, err);
 }
 
-bg_status bg_tree_digest(bg_keyer *keyer, const char *abs_path, bg_digest *out, bg_error *err)
+static bg_status digest_at(bg_keyer *keyer, const char *abs_path, bg_digest *out, bg_error *err)
 {
     bg_buf name = {0}, copy = {0}, manifest = {0};
     bg_manifest old = {0};
@@ -139,5 +142,20 @@ out:
     bg_buf_clear(&manifest);
     bg_buf_clear(&copy);
     bg_buf_clear(&name);
+    return status;
+}
+
+/* Whoever is given a link reads what is behind it: that is the content of a path which is itself a link. One that leads nowhere is
+ * its text. */
+bg_status bg_tree_digest(bg_keyer *keyer, const char *abs_path, bg_digest *out, bg_error *err)
+{
+    bg_stamp stamp;
+    if (bg_stamp_read(&stamp, AT_FDCWD, abs_path) != 0 || !S_ISLNK(stamp.mode))
+        return digest_at(keyer, abs_path, out, err);
+    bg_buf real = {0};
+    bg_status status = bg_real_path(&real, abs_path, err);
+    if (status == BG_OK || status == BG_E_NOENT)
+        status = digest_at(keyer, status == BG_OK ? real.data : abs_path, out, err);
+    bg_buf_clear(&real);
     return status;
 }

@@ -43,6 +43,8 @@ typedef struct {
     bg_str path;      /* below the node's output directory */
     bool is_dir;
     bg_digest digest; /* filled by store, find and bg_cache_digest: over relocation-normalised content */
+    bg_digest salt;   /* part of the digest where a link leads out of the output, to content that nothing here covers: the key
+                         of the action that made it, so that no consumer takes that content for unchanged */
 } bg_cache_output;
 
 typedef struct {

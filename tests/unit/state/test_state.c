@@ -102,6 +102,14 @@ static void test_round_trip(void **unused)
     assert_int_equal(bg_state_close(NULL, NULL), BG_OK);
 }
 
+#if defined(__SANITIZE_ADDRESS__)
+#define HAS_ASAN 1
+#elif defined(__has_feature)
+#define HAS_ASAN __has_feature(address_sanitizer)
+#else
+#define HAS_ASAN 0
+#endif
+
 static void test_grows_past_the_map(void **unused)
 {
     (void)unused;
@@ -111,7 +119,7 @@ static void test_grows_past_the_map(void **unused)
     if (pid == 0) {
         bg_error err;
         bg_state *s;
-#ifndef __SANITIZE_ADDRESS__ /* ASan's shadow doesn't fit into a cut address space; there the puts alone are tried */
+#if !HAS_ASAN /* ASan's shadow doesn't fit into a cut address space; there the puts alone are tried */
         struct rlimit room = {(rlim_t)700 << 20, (rlim_t)700 << 20};
         if (setrlimit(RLIMIT_AS, &room) != 0)
             _exit(6);
