@@ -1,4 +1,4 @@
-/** 64-bit hash for tables in memory (FNV-1a with a final mix); never for keys or digests. Pure. */
+/** 64-bit hash for tables in memory and for checksums against accidents (words of 8 bytes, in the style of FNV); never for keys or digests. Pure. */
 #ifndef BG_BASE_HASH_H
 #define BG_BASE_HASH_H
 

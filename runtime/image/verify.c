@@ -153,30 +153,91 @@ static bool is_safe_path(bg_str s)
     return true;
 }
 
+/* A slot of a hash table keeps the hash too, so that a collision is seen without looking at the name. */
+typedef struct {
+    uint32_t hash, node;
+} name_slot;
+
+static bg_status add_name(const ctx *c, name_slot *slots, uint32_t mask, uint32_t node)
+{
+    const bg_graph *g = c->g;
+    bg_str name = bg_graph_str(g, g->nodes[node].name);
+    uint32_t hash = (uint32_t)bg_hash_bytes(name.ptr, name.len), at = hash & mask;
+    if (!is_safe_path(name))
+        return bad(c, &g->nodes[node], "a node's name is not a relative path");
+    for (; slots[at].node != 0; at = (at + 1) & mask) {
+        if (slots[at].hash == hash && bg_str_eq(name, bg_graph_str(g, g->nodes[slots[at].node].name)))
+            return bad(c, &g->nodes[node], "two nodes have one name");
+    }
+    slots[at] = (name_slot){hash, node};
+    return BG_OK;
+}
+
 /* Names become directories: the same rule. All different. */
 static bg_status check_names(const ctx *c)
 {
-    const bg_graph *g = c->g;
-    uint32_t n_slots = 16;
-    while (n_slots / 2 < g->n_nodes)
+    size_t n_slots = 16;
+    while (n_slots / 2 < c->g->n_nodes)
         n_slots *= 2;
-    uint32_t *slots = calloc(n_slots, sizeof *slots);
+    name_slot *slots = calloc(n_slots, sizeof *slots);
     if (slots == NULL)
         return bg_error_set(c->err, BG_E_NOMEM, "out of memory while checking an image");
     bg_status status = BG_OK;
-    for (uint32_t i = 1; i < g->n_nodes && status == BG_OK; i++) {
-        bg_str name = bg_graph_str(g, g->nodes[i].name);
-        uint32_t at = (uint32_t)bg_hash_bytes(name.ptr, name.len) & (n_slots - 1);
-        while (slots[at] != 0 && !bg_str_eq(name, bg_graph_str(g, g->nodes[slots[at]].name)))
-            at = (at + 1) & (n_slots - 1);
-        if (slots[at] != 0)
-            status = bad(c, &g->nodes[i], "two nodes have one name");
-        else if (!is_safe_path(name))
-            status = bad(c, &g->nodes[i], "a node's name is not a relative path");
-        slots[at] = i;
-    }
+    for (uint32_t i = 1; i < c->g->n_nodes && status == BG_OK; i++)
+        status = add_name(c, slots, (uint32_t)(n_slots - 1), i);
     free(slots);
     return status;
+}
+
+static bg_status check_prods(const ctx *c, uint32_t node, const bg_img_nodes *n)
+{
+    const bg_graph *g = c->g;
+    if (!bg_str_is(bg_graph_str(g, g->prods[n->prods].name), "link"))
+        return bad(c, &g->prods[n->prods], "the first product of a node is not `link`");
+    for (uint32_t p = n->prods; p < n->prods + n->n_prods; p++) {
+        if (g->prods[p].node != node || (g->prods[p].is_early != 0) != (p != n->prods))
+            return bad(c, &g->prods[p], "a product is not its node's, or not in order");
+    }
+    return BG_OK;
+}
+
+static bg_status check_outs(const ctx *c, uint32_t node, const bg_img_nodes *n)
+{
+    const bg_graph *g = c->g;
+    for (uint32_t o = n->outs; o < n->outs + n->n_outs; o++) {
+        if (g->prods[g->outs[o].prod].node != node)
+            return bad(c, &g->outs[o], "an output is not its node's");
+        if (!is_safe_path(bg_graph_str(g, g->outs[o].path)))
+            return bad(c, &g->outs[o], "an output's path leaves its directory");
+    }
+    for (uint32_t w = n->works; w < n->works + n->n_works; w++) {
+        if (g->works[w].node != node || !is_safe_path(bg_graph_str(g, g->works[w].name)))
+            return bad(c, &g->works[w], "a work directory is not its node's, or leaves its place");
+    }
+    return BG_OK;
+}
+
+static bg_status check_edges(const ctx *c, uint32_t node, const bg_img_nodes *n)
+{
+    const bg_graph *g = c->g;
+    for (uint32_t e = n->edges; e < n->edges + n->n_edges; e++) {
+        if (g->edges[e].node != node || g->prods[g->edges[e].prod].node == node)
+            return bad(c, &g->edges[e], "an edge is not its node's, or leads to itself");
+    }
+    return BG_OK;
+}
+
+/* A run that begins where the node's before it ended. */
+static bool follows(uint32_t first, uint32_t n, uint32_t *next)
+{
+    bool ok = n == 0 || first == *next;
+    *next += n;
+    return ok;
+}
+
+static bool is_whole(uint32_t next, uint32_t n)
+{
+    return n == 0 ? next == 1 : next == n;
 }
 
 /* Runs of products, outputs, work directories, commands and edges: each record belongs to exactly one node. The nodes' runs follow each
@@ -184,46 +245,22 @@ static bg_status check_names(const ctx *c)
 static bg_status check_owners(const ctx *c)
 {
     const bg_graph *g = c->g;
-    uint32_t next_prod = 1, next_out = 1, next_work = 1, next_cmd = 1, next_edge = 1;
+    uint32_t prods = 1, outs = 1, works = 1, cmds = 1, edges = 1; /* where the next run begins */
     for (uint32_t i = 1; i < g->n_nodes; i++) {
         const bg_img_nodes *n = &g->nodes[i];
-        if (n->n_prods == 0 || n->prods != next_prod || (n->n_outs != 0 && n->outs != next_out) ||
-            (n->n_works != 0 && n->works != next_work) || (n->n_cmds != 0 && n->cmds != next_cmd) ||
-            (n->n_edges != 0 && n->edges != next_edge))
+        if (n->n_prods == 0 || !follows(n->prods, n->n_prods, &prods) || !follows(n->outs, n->n_outs, &outs) ||
+            !follows(n->works, n->n_works, &works) || !follows(n->cmds, n->n_cmds, &cmds) ||
+            !follows(n->edges, n->n_edges, &edges))
             return bad(c, n, "what a node owns is not in the order of nodes");
         if (n->cpus == 0)
             return bad(c, n, "a node takes no job slot");
-        for (uint32_t p = n->prods; p < n->prods + n->n_prods; p++) {
-            if (p == n->prods && !bg_str_is(bg_graph_str(g, g->prods[p].name), "link"))
-                return bad(c, &g->prods[p], "the first product of a node is not `link`");
-            if (g->prods[p].node != i || (g->prods[p].is_early != 0) != (p != n->prods))
-                return bad(c, &g->prods[p], "a product is not its node's, or not in order");
-        }
-        for (uint32_t o = n->outs; o < n->outs + n->n_outs; o++) {
-            if (g->prods[g->outs[o].prod].node != i)
-                return bad(c, &g->outs[o], "an output is not its node's");
-            if (!is_safe_path(bg_graph_str(g, g->outs[o].path)))
-                return bad(c, &g->outs[o], "an output's path leaves its directory");
-        }
-        for (uint32_t w = n->works; w < n->works + n->n_works; w++) {
-            if (g->works[w].node != i || !is_safe_path(bg_graph_str(g, g->works[w].name)))
-                return bad(c, &g->works[w], "a work directory is not its node's, or leaves its place");
-        }
-        for (uint32_t e = n->edges; e < n->edges + n->n_edges; e++) {
-            if (g->edges[e].node != i || g->prods[g->edges[e].prod].node == i)
-                return bad(c, &g->edges[e], "an edge is not its node's, or leads to itself");
-        }
-        next_prod += n->n_prods;
-        next_out += n->n_outs;
-        next_work += n->n_works;
-        next_cmd += n->n_cmds;
-        next_edge += n->n_edges;
+        BG_TRY(check_prods(c, i, n));
+        BG_TRY(check_outs(c, i, n));
+        BG_TRY(check_edges(c, i, n));
     }
-#define ALL(next, count) ((count) == 0 ? (next) == 1 : (next) == (count))
-    if (!ALL(next_prod, g->n_prods) || !ALL(next_out, g->n_outs) || !ALL(next_work, g->n_works) ||
-        !ALL(next_cmd, g->n_cmds) || !ALL(next_edge, g->n_edges))
+    if (!is_whole(prods, g->n_prods) || !is_whole(outs, g->n_outs) || !is_whole(works, g->n_works) ||
+        !is_whole(cmds, g->n_cmds) || !is_whole(edges, g->n_edges))
         return bad(c, NULL, "a record belongs to no node");
-#undef ALL
     return BG_OK;
 }
 
