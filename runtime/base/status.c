@@ -50,6 +50,7 @@ static bg_status from_errno(int os_error)
         return BG_E_EXISTS;
     case ENOSPC:
     case EDQUOT:
+    case EFBIG:
         return BG_E_NOSPACE;
     case EACCES:
     case EPERM:
