@@ -106,6 +106,28 @@ static bool is_name(int kind)
     return kind == BG_T_NAME || kind == BG_T_IN || kind == BG_T_RUN;
 }
 
+/* The word an item starts with that `name` may have been meant to be; empty if none is near. */
+static bg_str nearest_item(bg_str name)
+{
+    enum { CLASS_RESERVED, CLASS_WORD, CLASS_PUNCT, CLASS_LITERAL, CLASS_PART, CLASS_INTERNAL };
+    static const struct {
+        const char *spelling;
+        int class;
+    } tokens[] = {
+#define BG_TOKEN(name, spelling, class, doc) {spelling, CLASS_##class},
+#include "tokens.def"
+#undef BG_TOKEN
+    };
+    enum { N = sizeof tokens / sizeof tokens[0] };
+    bg_str spellings[N];
+    uint32_t n = 0;
+    for (size_t i = 0; i < N; i++) {
+        if (tokens[i].class == CLASS_WORD)
+            spellings[n++] = bg_str_of(tokens[i].spelling);
+    }
+    return bg_diag_nearest(name, spellings, n);
+}
+
 static bool missing_equals(bg_builder *b, bg_token found, const bool *expected)
 {
     if (!expected[BG_T_EQ] || expected[BG_T_COLON] || !is_name(b->prev.kind) || !starts_value(found.kind))
@@ -114,6 +136,8 @@ static bool missing_equals(bg_builder *b, bg_token found, const bool *expected)
     bg_diag *diag = bg_diag_push(b->diags, BG_D_MISSING_EQUALS, bg_build_span(b, found), 1, name);
     if (found.kind == BG_T_COLON)
         bg_diag_help(b->diags, diag, "write `=` instead of `:`");
+    else if (found.kind == BG_T_NAME && nearest_item(name).len != 0)
+        bg_diag_help(b->diags, diag, "did you mean `%.*s`?", BG_FMT(nearest_item(name)));
     else if (found.kind == BG_T_NAME)
         bg_diag_help(b->diags, diag, "an item is `key = value`; is something missing before `%.*s`?", (int)(name.len < 60 ? name.len : 60),
                      name.ptr);
