@@ -74,6 +74,11 @@ static bool lies_here(bg_exec *x, const bg_exec_node *n)
 static bg_status take_cached(bg_exec *x, bg_exec_node *n, bg_error *err)
 {
     n->on_disk = lies_here(x, n);
+    /* What lies here is of another key: nobody must take it for this one's. */
+    if (!n->on_disk && n->record.present && n->record.materialized && !x->options->dry_run) {
+        const char *dir = bg_exec_text(x, "%.*s", BG_FMT(n->out_dir)).ptr;
+        BG_TRY(bg_fs_remove(dir, err));
+    }
     BG_TRY(bg_exec_set_products(x, n, err));
     BG_TRY(bg_exec_record_save(x, n, err));
     have(x, n);
