@@ -1,8 +1,12 @@
 #define _XOPEN_SOURCE 700
 #include "cache/index.h"
 
+#include "base/paths.h"
+
 #include <string.h>
 #include <sys/stat.h>
+
+enum { MAX_PATH_BYTES = 65535, MAX_NAME_BYTES = 255 };
 
 static const char magic[8] = "bgcidx1\n";
 
@@ -119,20 +123,6 @@ static bg_str get_str(reader *r)
     return (bg_str){copy == NULL ? "" : copy, copy == NULL ? 0 : n};
 }
 
-static bool is_below(bg_str path)
-{
-    if (path.len == 0 || path.len > 65535 || memchr(path.ptr, 0, path.len) != NULL)
-        return false;
-    for (size_t i = 0; i <= path.len;) {
-        const char *slash = i < path.len ? memchr(path.ptr + i, '/', path.len - i) : NULL;
-        size_t n = slash == NULL ? path.len - i : (size_t)(slash - (path.ptr + i));
-        if (n == 0 || n > 255 || (n == 1 && path.ptr[i] == '.') || (n == 2 && path.ptr[i] == '.' && path.ptr[i + 1] == '.'))
-            return false;
-        i += n + 1;
-    }
-    return true;
-}
-
 static bg_status read_hits(reader *r, bg_index_member *m, uint32_t n_prefixes)
 {
     uint64_t n = get(r, 4), size = S_ISLNK(m->mode) ? m->link.len : m->size, at = 0;
@@ -167,7 +157,7 @@ static bg_status read_hits(reader *r, bg_index_member *m, uint32_t n_prefixes)
 static bg_status check_member(reader *r, const bg_index_member *all, const bg_index_member *m, bool absolute_ok)
 {
     uint32_t index = (uint32_t)(m - all);
-    if (!is_below(m->path))
+    if (m->path.len > MAX_PATH_BYTES || !bg_path_is_safe(m->path, MAX_NAME_BYTES))
         return bg_error_set(r->err, BG_E_UNSAFE, "the artifact names the path \"%.*s\", which leaves its target",
                             BG_FMT(m->path));
     if (index != 0 && bg_str_cmp(all[index - 1].path, m->path) >= 0)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/paths.h"
 #include "image/depth.h"
 #include "image/layout.h"
 #include "image/tables.h"
@@ -138,21 +139,6 @@ static bg_status check_programs(const ctx *c)
     return status;
 }
 
-/* Relative, no empty part, no "." or "..": it stays below any directory that it is joined to. */
-static bool is_safe_path(bg_str s)
-{
-    if (s.len == 0 || memchr(s.ptr, 0, s.len) != NULL)
-        return false;
-    for (size_t i = 0; i <= s.len;) {
-        const char *slash = i < s.len ? memchr(s.ptr + i, '/', s.len - i) : NULL;
-        size_t n = slash == NULL ? s.len - i : (size_t)(slash - (s.ptr + i));
-        if (n == 0 || (n == 1 && s.ptr[i] == '.') || (n == 2 && s.ptr[i] == '.' && s.ptr[i + 1] == '.'))
-            return false;
-        i += n + 1;
-    }
-    return true;
-}
-
 /* A slot of a hash table keeps the hash too, so that a collision is seen without looking at the name. */
 typedef struct {
     uint32_t hash, node;
@@ -163,7 +149,7 @@ static bg_status add_name(const ctx *c, name_slot *slots, uint32_t mask, uint32_
     const bg_graph *g = c->g;
     bg_str name = bg_graph_str(g, g->nodes[node].name);
     uint32_t hash = (uint32_t)bg_hash_bytes(name.ptr, name.len), at = hash & mask;
-    if (!is_safe_path(name))
+    if (!bg_path_is_safe(name, SIZE_MAX))
         return bad(c, &g->nodes[node], "a node's name is not a relative path");
     for (; slots[at].node != 0; at = (at + 1) & mask) {
         if (slots[at].hash == hash && bg_str_eq(name, bg_graph_str(g, g->nodes[slots[at].node].name)))
@@ -207,11 +193,11 @@ static bg_status check_outs(const ctx *c, uint32_t node, const bg_img_nodes *n)
     for (uint32_t o = n->outs; o < n->outs + n->n_outs; o++) {
         if (g->prods[g->outs[o].prod].node != node)
             return bad(c, &g->outs[o], "an output is not its node's");
-        if (!is_safe_path(bg_graph_str(g, g->outs[o].path)))
+        if (!bg_path_is_safe(bg_graph_str(g, g->outs[o].path), SIZE_MAX))
             return bad(c, &g->outs[o], "an output's path leaves its directory");
     }
     for (uint32_t w = n->works; w < n->works + n->n_works; w++) {
-        if (g->works[w].node != node || !is_safe_path(bg_graph_str(g, g->works[w].name)))
+        if (g->works[w].node != node || !bg_path_is_safe(bg_graph_str(g, g->works[w].name), SIZE_MAX))
             return bad(c, &g->works[w], "a work directory is not its node's, or leaves its place");
     }
     return BG_OK;
